@@ -1,0 +1,152 @@
+#include "dispatch.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+namespace slimsvm {
+namespace {
+
+const InstructionSet* chosen = nullptr;
+
+template <class T>
+const Table<T>& table();
+template <>
+const Table<float>& table<float>() {
+  return instruction_set().single;
+}
+template <>
+const Table<double>& table<double>() {
+  return instruction_set().dual;
+}
+
+constexpr std::align_val_t alignment{64};
+
+struct Release {
+  void operator()(void* memory) const { ::operator delete[](memory, alignment); }
+};
+
+template <class T>
+using Buffer = std::unique_ptr<T[], Release>;
+
+template <class T>
+Buffer<T> allocate(Index count) {
+  const auto bytes = static_cast<std::size_t>(count > 0 ? count : 1) * sizeof(T);
+  return Buffer<T>(static_cast<T*>(::operator new[](bytes, alignment)));
+}
+
+// Subtracting the mean of the vectors keeps |x|^2 + |v|^2 - 2xv accurate far from the origin.
+template <class T>
+void set_centre(const Job<T>& job, T* centre) {
+  auto mean = allocate<double>(job.d);
+  for (Index j = 0; j < job.d; ++j) mean[j] = 0;
+  for (Index i = 0; i < job.m; ++i)
+    for (Index j = 0; j < job.d; ++j) mean[j] += static_cast<double>(job.vectors[i * job.d + j]);
+  for (Index j = 0; j < job.d; ++j)
+    centre[j] = static_cast<T>(mean[j] / static_cast<double>(job.m));
+}
+
+template <class T>
+void evaluate_few(const Job<T>& job, const Table<T>& use, Progress& progress) {
+  const Index padded = (job.m + use.lanes - 1) / use.lanes * use.lanes;
+  auto scratch = allocate<T>(padded);
+  for (Index i = job.m; i < padded; ++i) scratch[i] = T(0);
+  for (Index row = 0; row < job.n && !progress.stopped(); ++row)
+    use.few(job, row, scratch.get(), progress.caller());
+}
+
+template <class T>
+void evaluate_many(Job<T> job, const Table<T>& use, int n_threads, Progress& progress) {
+  auto centre = allocate<T>(job.d);
+  if (job.scale) {
+    set_centre(job, centre.get());
+    job.centre = centre.get();
+  }
+  const Index panel_count = (job.m + use.panel_width - 1) / use.panel_width;
+  const Index padded = panel_count * use.panel_width;
+  auto panels = allocate<T>(padded * job.d);
+  auto norms = allocate<T>(padded);
+  auto coef = allocate<T>(job.coef ? padded * job.k : 0);
+  job.panels = panels.get();
+  job.panel_norms = norms.get();
+  job.panel_coef = coef.get();
+
+  const Index block = use.block_size(job.d);
+  const Index blocks = (job.n + block - 1) / block;
+  if (n_threads > blocks) n_threads = static_cast<int>(blocks);
+  std::vector<Buffer<T>> scratch;
+  for (int worker = 0; worker < n_threads; ++worker)
+    scratch.push_back(allocate<T>(use.scratch_size(job)));
+
+  parallel_for(panel_count, n_threads, progress, [&](Index panel, int, Poll poll) {
+    use.pack(job, panel);
+    poll(use.panel_width * job.d);
+  });
+  parallel_for(blocks, n_threads, progress, [&](Index piece, int worker, Poll poll) {
+    const Index begin = piece * block;
+    const Index end = begin + block < job.n ? begin + block : job.n;
+    use.rows(job, begin, end, scratch[static_cast<std::size_t>(worker)].get(), poll);
+  });
+}
+
+}  // namespace
+
+std::vector<const InstructionSet*> available_instruction_sets() {
+  std::vector<const InstructionSet*> sets{&baseline::instruction_set};
+#ifdef SLIMSVM_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    sets.push_back(&avx2::instruction_set);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    sets.push_back(&avx512::instruction_set);
+#endif
+  return sets;
+}
+
+void choose_instruction_set() {
+  const auto sets = available_instruction_sets();
+  chosen = sets.back();
+  const char* wanted = std::getenv("SLIMSVM_ISA");
+  if (!wanted || !*wanted) return;
+  std::string names;
+  for (const auto* set : sets) {
+    if (std::string(set->name) == wanted) {
+      chosen = set;
+      return;
+    }
+    names += (names.empty() ? "" : ", ") + std::string(set->name);
+  }
+  throw std::runtime_error("SLIMSVM_ISA=" + std::string(wanted) +
+                           " is not available on this machine; choose one of: " + names +
+                           ", or unset it.");
+}
+
+const InstructionSet& instruction_set() {
+  return *chosen;
+}
+
+template <class T>
+bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted interrupted) {
+  const bool distances = job.kind == Kind::rbf || job.kind == Kind::laplacian;
+  auto scale = allocate<T>(distances ? job.d : 0);
+  if (distances) {
+    for (Index j = 0; j < job.d; ++j)
+      scale[j] = static_cast<T>(job.kind == Kind::rbf ? std::sqrt(widths[j]) : widths[j]);
+    job.scale = scale.get();
+  }
+  Progress progress(interrupted);
+  const Table<T>& use = table<T>();
+  if (job.n < use.few_rows)
+    evaluate_few(job, use, progress);
+  else
+    evaluate_many(job, use, n_threads < 1 ? 1 : n_threads, progress);
+  return !progress.stopped();
+}
+
+template bool evaluate<float>(Job<float>, const double*, int, Interrupted);
+template bool evaluate<double>(Job<double>, const double*, int, Interrupted);
+
+}  // namespace slimsvm

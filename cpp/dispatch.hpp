@@ -1,0 +1,25 @@
+// Which instruction set serves this process, and the drivers that allocate, pack and start threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core.hpp"
+#include "parallel.hpp"
+
+namespace slimsvm {
+
+// The sets this machine can run, best last.
+std::vector<const InstructionSet*> available_instruction_sets();
+
+// The set in use: the best one, or the one named by the environment variable SLIMSVM_ISA when the
+// module is imported. Throws std::runtime_error when that name is not available here.
+void choose_instruction_set();
+const InstructionSet& instruction_set();
+
+// Fills job.out; `widths` is the kernel's gamma for each input (rbf and laplacian). Returns false
+// when the call was interrupted.
+template <class T>
+bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted interrupted);
+
+}  // namespace slimsvm

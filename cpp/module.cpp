@@ -1,0 +1,125 @@
+// Bindings only: shapes, dtypes, the GIL. What is bound is described in README.md beside this file.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "dispatch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace slimsvm;
+
+namespace {
+
+template <class T, int ndim>
+using Input = nb::ndarray<const T, nb::ndim<ndim>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Output = nb::ndarray<nb::numpy, T, nb::ndim<2>>;
+
+Kind kind_of(const std::string& name) {
+  if (name == "rbf") return Kind::rbf;
+  if (name == "linear") return Kind::linear;
+  if (name == "poly") return Kind::polynomial;
+  if (name == "sigmoid") return Kind::sigmoid;
+  if (name == "laplacian") return Kind::laplacian;
+  throw nb::value_error(("kind: the compiled core has no kernel named '" + name + "'").c_str());
+}
+
+void require(bool holds, const char* message) {
+  if (!holds) throw nb::value_error(message);
+}
+
+bool interrupted() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+template <class T>
+Output<T> array(std::unique_ptr<T[]> memory, Index rows, Index columns) {
+  T* data = memory.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return Output<T>(data, {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)},
+                   owner);
+}
+
+// Fills in what both functions share and runs the job into a new (n, columns) array.
+template <class T>
+Output<T> run(const std::string& kind, double gamma, double coef0, int degree,
+              const Input<double, 1>& widths, const Input<T, 2>& X, const Input<T, 2>& vectors,
+              const T* coef, const T* intercept, Index columns, int n_threads) {
+  Job<T> job{};
+  job.kind = kind_of(kind);
+  job.gamma = static_cast<T>(gamma);
+  job.coef0 = static_cast<T>(coef0);
+  job.degree = degree;
+  job.X = X.data();
+  job.vectors = vectors.data();
+  job.coef = coef;
+  job.intercept = intercept;
+  job.n = static_cast<Index>(X.shape(0));
+  job.d = static_cast<Index>(X.shape(1));
+  job.m = static_cast<Index>(vectors.shape(0));
+  job.k = columns;
+  require(static_cast<Index>(vectors.shape(1)) == job.d,
+          "X and vectors must have the same number of columns");
+  require(degree >= 0, "degree must not be negative");
+  if (job.kind == Kind::rbf || job.kind == Kind::laplacian)
+    require(static_cast<Index>(widths.shape(0)) == job.d,
+            "widths must have one entry for each column of X");
+  std::unique_ptr<T[]> out(new T[static_cast<std::size_t>(job.n * columns) + 1]);
+  job.out = out.get();
+  bool complete = true;
+  if (job.n > 0 && columns > 0) {
+    nb::gil_scoped_release release;
+    complete = evaluate(job, widths.data(), n_threads, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return array<T>(std::move(out), job.n, columns);
+}
+
+template <class T>
+Output<T> expansion(const std::string& kind, double gamma, double coef0, int degree,
+                    const Input<double, 1>& widths, const Input<T, 2>& X,
+                    const Input<T, 2>& vectors, const Input<T, 2>& coef,
+                    const Input<T, 1>& intercept, int n_threads) {
+  require(coef.shape(0) == vectors.shape(0), "coef must have one row for each vector");
+  require(intercept.shape(0) == coef.shape(1),
+          "intercept must have one entry for each column of coef");
+  return run<T>(kind, gamma, coef0, degree, widths, X, vectors, coef.data(), intercept.data(),
+                static_cast<Index>(coef.shape(1)), n_threads);
+}
+
+template <class T>
+Output<T> gram(const std::string& kind, double gamma, double coef0, int degree,
+               const Input<double, 1>& widths, const Input<T, 2>& X, const Input<T, 2>& vectors,
+               int n_threads) {
+  return run<T>(kind, gamma, coef0, degree, widths, X, vectors, nullptr, nullptr,
+                static_cast<Index>(vectors.shape(0)), n_threads);
+}
+
+template <class T>
+void bind(nb::module_& m) {
+  m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
+        "widths"_a.noconvert(), "X"_a.noconvert(), "vectors"_a.noconvert(), "coef"_a.noconvert(),
+        "intercept"_a.noconvert(), "n_threads"_a);
+  m.def("gram", &gram<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a, "widths"_a.noconvert(),
+        "X"_a.noconvert(), "vectors"_a.noconvert(), "n_threads"_a);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  choose_instruction_set();
+  bind<double>(m);
+  bind<float>(m);
+  m.def("instruction_set", [] { return std::string(instruction_set().name); });
+  m.def("instruction_sets", [] {
+    std::vector<std::string> names;
+    for (const auto* set : available_instruction_sets()) names.emplace_back(set->name);
+    return names;
+  });
+}

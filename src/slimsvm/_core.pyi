@@ -1,0 +1,31 @@
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = TypeVar("Float", np.float32, np.float64, Any)
+
+def expansion(
+    kind: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    widths: NDArray[np.float64],
+    X: NDArray[Float],
+    vectors: NDArray[Float],
+    coef: NDArray[Float],
+    intercept: NDArray[Float],
+    n_threads: int,
+) -> NDArray[Float]: ...
+def gram(
+    kind: str,
+    gamma: float,
+    coef0: float,
+    degree: int,
+    widths: NDArray[np.float64],
+    X: NDArray[Float],
+    vectors: NDArray[Float],
+    n_threads: int,
+) -> NDArray[Float]: ...
+def instruction_set() -> str: ...
+def instruction_sets() -> list[str]: ...

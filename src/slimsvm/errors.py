@@ -1,0 +1,13 @@
+"""The library's own exceptions; Python's and scikit-learn's are used where users expect them."""
+
+
+class SlimsvmError(Exception):
+    """Base class of every exception this library defines."""
+
+
+class DataFormatError(SlimsvmError, ValueError):
+    """A data file is missing, altered or not what its name promises."""
+
+
+class ModelFormatError(SlimsvmError, ValueError):
+    """A stored model is incomplete or its parts do not fit together."""

@@ -1,0 +1,6 @@
+"""The estimators: each validates, composes and stores; the work is done by functions on arrays."""
+
+from .full import FullSVC
+from .least_squares import LSSVC, LSSVR
+
+__all__ = ["LSSVC", "LSSVR", "FullSVC"]

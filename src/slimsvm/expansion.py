@@ -1,0 +1,245 @@
+"""The model as a value: kernel, vectors, coefficients, intercept.
+
+Every method of the library ends in a `KernelExpansion`; predicting, reducing, storing, exporting and
+drawing start from one and know nothing of how it was trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from scipy import sparse
+
+from .errors import ModelFormatError
+from .kernels import KERNELS, RBF, Kernel, Laplacian, Precomputed
+from .rows import Array, Rows, as_rows, cast, distinct_rows
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExpansion:
+    r"""The function :math:`f_o(x) = \sum_j c_{jo}\, k(v_j, x) + b_o` for outputs o.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    vectors : array or CSR of shape (m, d)
+        The vectors v; for a `Precomputed` kernel the column numbers, of shape (m, 1).
+    coef : array of shape (m, n_outputs)
+        Coefficients; a one-dimensional array means one output.
+    intercept : array of shape (n_outputs,)
+        Added to each output.
+
+    Notes
+    -----
+    The arrays cannot be written to; methods return new expansions.
+
+    Examples
+    --------
+    >>> f = KernelExpansion(RBF(1.0), [[0.0], [1.0]], [1.0, -1.0], 0.5)
+    >>> f([[0.0], [0.5]]).round(3)
+    array([[1.132],
+           [0.5  ]])
+    >>> f.n_vectors, f.n_outputs, f.nbytes
+    (2, 1, 40)
+    """
+
+    kernel: Kernel
+    vectors: Rows
+    coef: Array
+    intercept: Array
+
+    def __post_init__(self) -> None:
+        if isinstance(self.kernel, Precomputed):
+            vectors = np.asarray(self.vectors, dtype=np.int64)
+            if vectors.ndim != 2 or vectors.shape[1] != 1 or (vectors < 0).any():
+                raise ValueError("vectors must be column numbers of shape (m, 1) for a precomputed kernel.")
+            dtype = np.asarray(self.coef).dtype
+            dtype = dtype if dtype == np.float32 else np.dtype(np.float64)
+        else:
+            vectors = as_rows(self.vectors, "vectors")
+            dtype = vectors.dtype
+        coef = np.asarray(self.coef, dtype=dtype)
+        coef = np.ascontiguousarray(coef[:, None] if coef.ndim == 1 else coef)
+        if coef.ndim != 2 or coef.shape[0] != vectors.shape[0]:
+            raise ValueError(
+                f"coef must have one row for each of the {vectors.shape[0]} vectors, got shape {coef.shape}."
+            )
+        intercept = np.atleast_1d(np.asarray(self.intercept, dtype=dtype))
+        if intercept.shape != (coef.shape[1],):
+            raise ValueError(
+                f"intercept must have one entry for each of the {coef.shape[1]} outputs, "
+                f"got shape {intercept.shape}."
+            )
+        for name, array in (("vectors", vectors), ("coef", coef), ("intercept", intercept)):
+            values = array.data if sparse.issparse(array) else array
+            if not np.isfinite(values).all():
+                raise ValueError(f"{name} must be finite.")
+            if not sparse.issparse(array):
+                array = array.view()
+                array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __call__(self, X: Any, *, n_threads: int = 1) -> Array:  # (n, n_outputs)
+        """Evaluate f at the rows of X."""
+        X = as_rows(X)
+        dtype = self.coef.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+        out = self.kernel.expand(X, self.vectors, cast(self.coef, dtype), self.intercept, n_threads=n_threads)
+        return out
+
+    @property
+    def n_vectors(self) -> int:
+        """Number of vectors."""
+        return int(self.coef.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return int(self.coef.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays: vectors, coefficients and intercept."""
+        parts = [self.coef, self.intercept]
+        if sparse.issparse(self.vectors):
+            parts += [self.vectors.data, self.vectors.indices, self.vectors.indptr]
+        else:
+            parts.append(self.vectors)
+        return sum(int(part.nbytes) for part in parts)
+
+    def take(self, indices: ArrayLike) -> KernelExpansion:
+        """Keep the vectors with these numbers, in this order."""
+        indices = np.asarray(indices)
+        return replace(self, vectors=self.vectors[indices], coef=self.coef[indices])
+
+    def compact(self) -> KernelExpansion:
+        """Drop vectors whose coefficients are all zero, and merge equal vectors; f stays as it is."""
+        return self.compact_with_rows()[0]
+
+    def compact_with_rows(self) -> tuple[KernelExpansion, Array]:
+        """Return `compact()` and, for each vector it keeps, the number it had."""
+        first, group = distinct_rows(self.vectors)
+        coef = np.zeros((first.size, self.n_outputs), dtype=self.coef.dtype)
+        np.add.at(coef, group, self.coef)
+        used = np.flatnonzero((coef != 0).any(axis=1))
+        used = used[np.argsort(first[used])]  # in the order of the vectors
+        kept = first[used]
+        return replace(self, vectors=self.vectors[kept], coef=coef[used]), kept
+
+    @staticmethod
+    def merge(expansions: Sequence[KernelExpansion]) -> KernelExpansion:
+        """Put several expansions of one kernel on one set of vectors, their outputs side by side."""
+        if not expansions:
+            raise ValueError("expansions must hold at least one expansion.")
+        kernel = expansions[0].kernel
+        if any(e.kernel != kernel for e in expansions):
+            raise ValueError("expansions must all have the same kernel.")
+        stack = sparse.vstack if any(sparse.issparse(e.vectors) for e in expansions) else np.vstack
+        widths = np.cumsum([0] + [e.n_outputs for e in expansions])
+        heights = np.cumsum([0] + [e.n_vectors for e in expansions])
+        coef = np.zeros((heights[-1], widths[-1]), dtype=np.result_type(*(e.coef for e in expansions)))
+        for e, row, column in zip(expansions, heights[:-1], widths[:-1], strict=True):
+            coef[row : row + e.n_vectors, column : column + e.n_outputs] = e.coef
+        vectors = stack([e.vectors for e in expansions])
+        vectors = vectors if isinstance(kernel, Precomputed) else cast(as_rows(vectors), coef.dtype)
+        intercept = np.concatenate([e.intercept for e in expansions])
+        return KernelExpansion(kernel, vectors, coef, intercept).compact()
+
+    def astype(self, dtype: DTypeLike) -> KernelExpansion:
+        """Return the expansion in float32 or float64."""
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype must be float32 or float64, got {dtype}.")
+        vectors = self.vectors if isinstance(self.kernel, Precomputed) else cast(self.vectors, dtype)
+        return replace(
+            self,
+            vectors=vectors,
+            coef=self.coef.astype(dtype),
+            intercept=self.intercept.astype(dtype),
+        )
+
+    def rkhs_norm(self) -> Array:  # (n_outputs,)
+        """Norm of each output, without its intercept, in the kernel's function space."""
+        if isinstance(self.kernel, Precomputed):
+            raise ValueError(
+                "rkhs_norm needs kernel values between the vectors; a precomputed kernel has none."
+            )
+        f = self.astype(np.float64)
+        values = f.kernel.expand(f.vectors, f.vectors, f.coef)
+        return np.sqrt(np.maximum(np.einsum("jo,jo->o", f.coef, values), 0.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the expansion as a dictionary of plain values and arrays."""
+        name = getattr(self.kernel, "name", None)
+        if KERNELS.get(name or "") is not type(self.kernel):
+            raise ModelFormatError(
+                f"a model with the kernel {self.kernel!r} cannot be written: only the built-in kernels "
+                f"({', '.join(KERNELS)}) have a stored form."
+            )
+        parameters = {field.name: getattr(self.kernel, field.name) for field in fields(self.kernel)}  # type: ignore[arg-type]
+        out = {
+            "format_version": FORMAT_VERSION,
+            "kernel": {"name": name, **parameters},
+            "coef": self.coef,
+            "intercept": self.intercept,
+        }
+        if sparse.issparse(self.vectors):
+            csr = self.vectors
+            out |= {
+                "data": csr.data,
+                "indices": csr.indices,
+                "indptr": csr.indptr,
+                "shape": csr.shape,
+            }
+        else:
+            out["vectors"] = self.vectors
+        return out
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> KernelExpansion:
+        """Rebuild an expansion from `to_dict`; anything that does not fit is a `ModelFormatError`."""
+        try:
+            version = stored["format_version"]
+            if version != FORMAT_VERSION:
+                raise ModelFormatError(
+                    f"the model has format version {version!r}, this release reads version "
+                    f"{FORMAT_VERSION}; a newer slimsvm may read it."
+                )
+            parameters = dict(stored["kernel"])
+            name = parameters.pop("name")
+            if name not in KERNELS:
+                raise ModelFormatError(f"the model's kernel {name!r} is unknown.")
+            kernel = KERNELS[name](**parameters)
+            vectors = _stored_csr(stored) if "indptr" in stored else np.asarray(stored["vectors"])
+            if vectors.dtype.kind not in "fi":
+                raise ModelFormatError(f"vectors: the model stores {vectors.dtype}, not numbers.")
+            made = cls(kernel, vectors, np.asarray(stored["coef"]), np.asarray(stored["intercept"]))
+            if isinstance(kernel, RBF | Laplacian):
+                kernel.widths(made.vectors.shape[1])
+        except ModelFormatError:
+            raise
+        except KeyError as error:
+            raise ModelFormatError(f"the model lacks the entry {error}.") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ModelFormatError(f"the model's parts do not fit together: {error}") from error
+        return made
+
+
+def _stored_csr(stored: Mapping[str, Any]) -> Rows:
+    data, indices, indptr = (np.asarray(stored[key]) for key in ("data", "indices", "indptr"))
+    m, d = (int(size) for size in stored["shape"])
+    if m < 0 or d < 0 or indptr.shape != (m + 1,) or data.ndim != 1 or data.shape != indices.shape:
+        raise ModelFormatError("the arrays of the sparse vectors have shapes that do not fit together.")
+    if indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+        raise ModelFormatError("the indices of the sparse vectors are not whole numbers.")
+    if indptr[0] != 0 or indptr[-1] != data.size or (np.diff(indptr) < 0).any():
+        raise ModelFormatError("indptr of the sparse vectors does not rise from 0 to the number of entries.")
+    if indices.size and (indices.min() < 0 or indices.max() >= d):
+        raise ModelFormatError(f"indices of the sparse vectors lie outside 0 .. {d - 1}.")
+    return sparse.csr_array((data, indices, indptr), shape=(m, d))

@@ -1,0 +1,224 @@
+"""What is solved, and what a solver returns.
+
+A `Problem` knows its objective and how far a point is from the optimum; the same number stops the solvers
+and tests them. A `Solution` says in words how the solver ended and what to do next.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from .kernels import Kernel, Precomputed, is_positive_definite
+from .losses import Loss
+from .rows import Array, Rows, cast
+
+# The largest n x n matrix held in memory; larger ones are worked through in blocks of columns.
+DENSE_LIMIT_BYTES = 2 * 2**30
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 2**30:.3g} GiB"
+
+
+class Gram(Protocol):
+    """The n x n matrix of a problem, seen through what solvers do with it."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        ...
+
+    def __matmul__(self, V: Array) -> Array:
+        """Product with V of shape (n, k)."""
+        ...
+
+
+@dataclass(frozen=True)
+class KernelGram:
+    """The kernel matrix of the training rows, in float64, held only where it is small enough.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : array or CSR of shape (n, d)
+    n_threads : int
+    limit_bytes : int
+        The matrix is held in memory only if it needs no more than this.
+    """
+
+    kernel: Kernel
+    X: Rows
+    n_threads: int = 1
+    limit_bytes: int = DENSE_LIMIT_BYTES
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the whole matrix fits under the limit."""
+        return self.n * self.n * 8 <= self.limit_bytes
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return cast(self.X, np.dtype(np.float64))
+
+    @cached_property
+    def _vectors(self) -> Rows:
+        if isinstance(self.kernel, Precomputed):
+            return np.arange(self.n)[:, None]
+        return self._rows
+
+    @cached_property
+    def dense(self) -> Array:  # (n, n), not to be written to
+        """The whole matrix; a MemoryError that says the bytes when it is above the limit."""
+        if not self.is_held:
+            raise MemoryError(
+                f"the kernel matrix of {self.n} rows needs {_gigabytes(8.0 * self.n**2)}, above the limit of "
+                f"{_gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' for "
+                "least squares), or fewer rows."
+            )
+        K = self.kernel(self._rows, self._vectors, n_threads=self.n_threads)
+        if not np.isfinite(K).all():
+            raise ValueError(
+                "kernel: some kernel values of X are not finite; scale X (sklearn.preprocessing."
+                "StandardScaler does), or lower degree or gamma."
+            )
+        return K
+
+    def column(self, i: int) -> Array:  # (n,)
+        """One column of the matrix."""
+        if self.is_held:
+            column: Array = self.dense[:, i]
+            return column
+        return self.kernel(self._rows, self._vectors[i : i + 1], n_threads=self.n_threads)[:, 0]
+
+    def columns(self, indices: Array) -> Array:  # (n, len(indices))
+        """Several columns of the matrix."""
+        if self.is_held:
+            return self.dense[:, indices]
+        return self.kernel(self._rows, self._vectors[indices], n_threads=self.n_threads)
+
+    def diagonal(self) -> Array:  # (n,)
+        """The diagonal of the matrix."""
+        return self.kernel.diag(self._rows)
+
+    def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        if self.is_held:
+            product: Array = self.dense @ V
+            return product
+        return self.kernel.expand(self._rows, self._vectors, V, n_threads=self.n_threads)
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """Whether the kernel is known to be positive (semi-)definite."""
+        return is_positive_definite(self.kernel)
+
+
+@dataclass(frozen=True)
+class Problem:
+    r"""Minimise :math:`\tfrac12 \alpha^\top G \alpha + \sum_i C_i\,\ell(y_i, (G\alpha)_i + b)`.
+
+    Each column of y is a problem of its own on the same matrix G.
+
+    Parameters
+    ----------
+    gram : Gram
+        The matrix G: of the kernel, or H H' for features H.
+    y : array of shape (n, k)
+        Labels -1 and +1, or targets.
+    loss : Loss
+    C : array of shape (n,)
+        C times the weight of each row.
+    fit_intercept : bool
+        Whether b is free (and unpenalised) or 0.
+    """
+
+    gram: Gram
+    y: Array
+    loss: Loss
+    C: Array
+    fit_intercept: bool = True
+
+    def objective(self, alpha: Array, intercept: Array, outputs: Array | None = None) -> Array:  # (k,)
+        """Value of the primal problem; `outputs` = G alpha if known."""
+        f = self.gram @ alpha if outputs is None else outputs
+        loss = self.loss.value(self.y, f + intercept)
+        value: Array = 0.5 * np.einsum("ik,ik->k", alpha, f) + self.C @ loss
+        return value
+
+    def dual_objective(self, alpha: Array, outputs: Array | None = None) -> Array:  # (k,)
+        """Value of the dual problem: a lower bound of the optimum where alpha is feasible."""
+        f = self.gram @ alpha if outputs is None else outputs
+        conjugate = self.loss.conjugate(self.y, alpha, self.C[:, None])
+        value: Array = -0.5 * np.einsum("ik,ik->k", alpha, f) - conjugate.sum(axis=0)
+        return value
+
+    def optimality(self, alpha: Array, intercept: Array, outputs: Array | None = None) -> Array:  # (k,)
+        """Relative duality gap plus relative violation of the dual constraints; 0 at the optimum."""
+        f = self.gram @ alpha if outputs is None else outputs
+        primal = self.objective(alpha, intercept, f)
+        gap = primal - self.dual_objective(alpha, f)
+        size = np.abs(alpha).sum(axis=0)
+        outside = np.abs(alpha - self.loss.project(self.y, alpha, self.C[:, None])).sum(axis=0)
+        unbalanced = np.abs(alpha.sum(axis=0)) if self.fit_intercept else np.zeros_like(size)
+        tiny = np.finfo(np.float64).tiny
+        relative: Array = np.abs(gap) / np.maximum(np.abs(primal), tiny)
+        return relative + (outside + unbalanced) / np.maximum(size, tiny)
+
+
+class Status(Enum):
+    """How a solver ended; the text is for the user."""
+
+    OPTIMAL = "the optimum was found to the tolerance asked for"
+    ITERATION_LIMIT = (
+        "the solver stopped at its limit of iterations before it reached the tolerance; raise max_iter, "
+        "raise tol, lower C, or scale the inputs to about one"
+    )
+    STALLED = (
+        "rounding kept the solver from reaching the tolerance; raise tol, lower C, or scale the inputs to "
+        "about one"
+    )
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Dual coefficients and intercepts, and how they were found.
+
+    Parameters
+    ----------
+    alpha : array of shape (n, k)
+    intercept : array of shape (k,)
+    status : Status
+    n_iter : int
+        Largest number of iterations over the outputs.
+    residual : float
+        What the solver measured when it stopped, to compare with its tolerance.
+    """
+
+    alpha: Array
+    intercept: Array
+    status: Status
+    n_iter: int
+    residual: float
+
+    def warn_if_unfinished(self, name: str, **facts: Any) -> None:
+        """Issue a ConvergenceWarning that says what was reached and what to change."""
+        if self.status is Status.OPTIMAL:
+            return
+        known = "".join(f", {key} {value}" for key, value in facts.items())
+        warnings.warn(
+            f"{name}: {self.status.value} (reached {self.residual:.2g} after "
+            f"{self.n_iter} iterations{known}).",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

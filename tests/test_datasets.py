@@ -1,0 +1,685 @@
+"""The generators obey their laws; the loaders hand over what was published, or say why not."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+import sklearn.datasets
+from scipy.stats import norm
+from sklearn.utils import Bunch
+
+from slimsvm import datasets
+from slimsvm.datasets import CATALOGUE, OpenMLSource, PublishedSet, load, load_split
+from slimsvm.errors import DataFormatError, SlimsvmError
+
+GENERATORS = {
+    "twonorm": (datasets.make_twonorm, 20),
+    "ringnorm": (datasets.make_ringnorm, 20),
+    "waveform": (datasets.make_waveform, 21),
+    "two_spirals": (datasets.make_two_spirals, 2),
+    "checkerboard": (datasets.make_checkerboard, 2),
+    "ripley": (datasets.make_ripley, 2),
+    "banana": (datasets.make_banana, 2),
+}
+every_generator = pytest.mark.parametrize(("make", "n_features"), GENERATORS.values(), ids=GENERATORS.keys())
+NOISY = (datasets.make_two_spirals, datasets.make_checkerboard, datasets.make_banana)
+
+
+# Generators
+
+
+@every_generator
+@pytest.mark.parametrize("n_samples", [1, 2, 7, 300])
+def test_generators_give_plain_arrays_of_the_asked_size(make, n_features, n_samples):
+    X, y = make(n_samples, random_state=0)
+    assert X.shape == (n_samples, n_features)
+    assert y.shape == (n_samples,)
+    assert X.dtype == np.float64
+    assert y.dtype == np.int64
+    assert X.flags.c_contiguous
+    assert np.isfinite(X).all()
+    assert set(y.tolist()) <= {-1, 1}
+
+
+@every_generator
+def test_the_seed_decides_every_bit(make, n_features):
+    X, y = make(50, random_state=3)
+    for seed in (3, np.random.RandomState(3)):
+        X_again, y_again = make(50, random_state=seed)
+        assert X.tobytes() == X_again.tobytes()
+        assert y.tobytes() == y_again.tobytes()
+    X_other, _ = make(50, random_state=4)
+    assert not np.array_equal(X, X_other)
+
+
+@every_generator
+def test_without_a_seed_draws_differ(make, n_features):
+    assert not np.array_equal(make(50)[0], make(50)[0])
+
+
+@every_generator
+def test_rows_are_shuffled(make, n_features):
+    _, y = make(400, random_state=0)
+    changes = np.count_nonzero(np.diff(y))
+    expected = 2 * np.mean(y == 1) * np.mean(y == -1) * 399
+    assert abs(changes - expected) < 50  # five deviations; in turn 399, grouped 1
+
+
+@pytest.mark.parametrize("name", ["twonorm", "ringnorm", "two_spirals", "ripley", "banana"])
+@pytest.mark.parametrize("n_samples", [100, 101])
+def test_classes_are_balanced(name, n_samples):
+    _, y = GENERATORS[name][0](n_samples, random_state=0)
+    assert abs(y.sum()) == n_samples % 2
+
+
+@every_generator
+@pytest.mark.parametrize("n_samples", [0, -3, 2.5, "many"])
+def test_a_number_of_rows_that_is_none_is_refused(make, n_features, n_samples):
+    with pytest.raises(ValueError, match="n_samples must be a whole number of at least 1"):
+        make(n_samples)
+
+
+@pytest.mark.parametrize("make", NOISY)
+@pytest.mark.parametrize("noise", [-0.1, np.nan, np.inf])
+def test_noise_that_is_no_deviation_is_refused(make, noise):
+    with pytest.raises(ValueError, match="noise must be a standard deviation"):
+        make(noise=noise)
+
+
+def test_other_bad_settings_are_refused():
+    with pytest.raises(ValueError, match="n_classes must be 2 or 3, but is 4"):
+        datasets.make_waveform(n_classes=4)
+    with pytest.raises(ValueError, match="n_features must be"):
+        datasets.make_twonorm(n_features=0)
+    with pytest.raises(ValueError, match="n_features must be"):
+        datasets.make_ringnorm(n_features=-1)
+    with pytest.raises(ValueError, match="n_tiles must be"):
+        datasets.make_checkerboard(n_tiles=0)
+
+
+@pytest.mark.parametrize("n_features", [2, 20])
+def test_twonorm_errs_by_the_tail_of_a_gaussian_under_its_best_rule(n_features):
+    X, y = datasets.make_twonorm(40000, n_features=n_features, random_state=0)
+    error = np.mean(np.sign(X.sum(axis=1)) != y)
+    assert error == pytest.approx(norm.cdf(-2), abs=0.004)  # 2.3 %, five deviations
+    np.testing.assert_allclose(X[y == 1].mean(axis=0), 2 / np.sqrt(n_features), atol=0.05)
+    np.testing.assert_allclose(X[y == -1].var(axis=0), 1.0, atol=0.05)
+
+
+def test_ringnorm_has_a_wide_and_a_small_class():
+    X, y = datasets.make_ringnorm(40000, random_state=0)
+    wide, small = X[y == 1], X[y == -1]
+    np.testing.assert_allclose(wide.var(axis=0), 4.0, rtol=0.06)
+    np.testing.assert_allclose(small.var(axis=0), 1.0, rtol=0.06)
+    np.testing.assert_allclose(wide.mean(axis=0), 0.0, atol=0.08)
+    np.testing.assert_allclose(small.mean(axis=0), 2 / np.sqrt(20), atol=0.04)
+    log_ratio = norm.logpdf(X, 0, 2).sum(axis=1) - norm.logpdf(X, 2 / np.sqrt(20), 1).sum(axis=1)
+    assert np.mean(np.sign(log_ratio) != y) == pytest.approx(0.013, abs=0.003)
+
+
+def test_waveform_means_are_midpoints_of_two_waves():
+    X, y = datasets.make_waveform(30000, n_classes=3, random_state=0)
+    assert np.bincount(y).tolist() == [10000, 10000, 10000]
+    points = np.arange(1, 22)
+    waves = [np.maximum(6 - abs(points - centre), 0) for centre in (11, 15, 7)]
+    for label, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        mean = X[y == label].mean(axis=0)
+        np.testing.assert_allclose(mean, (waves[i] + waves[j]) / 2, atol=0.12)
+    # At the two ends every wave is zero, so only the noise is left.
+    assert X[:, 0].std() == pytest.approx(1.0, abs=0.03)
+
+
+def test_waveform_with_two_classes_only_merges_labels():
+    X, y = datasets.make_waveform(300, random_state=5)
+    X3, y3 = datasets.make_waveform(300, n_classes=3, random_state=5)
+    np.testing.assert_array_equal(X, X3)
+    np.testing.assert_array_equal(y, np.where(y3 == 1, 1, -1))
+
+
+def test_two_spirals_mirror_each_other_and_wind_three_times():
+    X, y = datasets.make_two_spirals(shuffle=False)
+    np.testing.assert_array_equal(X[y == 1], -X[y == -1])
+    spiral = X[y == 1]
+    assert len(spiral) == 97
+    radius = np.hypot(*spiral.T)
+    np.testing.assert_allclose(np.diff(radius), -6.5 / 104)
+    angle = np.unwrap(np.arctan2(spiral[:, 1], spiral[:, 0]))
+    np.testing.assert_allclose(np.diff(angle), np.pi / 16)
+    assert angle[-1] == pytest.approx(6 * np.pi)
+
+
+def test_noise_is_added_with_the_given_deviation():
+    exact, _ = datasets.make_two_spirals(20000, shuffle=False)
+    noisy, _ = datasets.make_two_spirals(20000, shuffle=False, noise=0.5, random_state=0)
+    assert (noisy - exact).std() == pytest.approx(0.5, rel=0.03)
+
+
+@pytest.mark.parametrize("n_tiles", [1, 3, 4])
+def test_checkerboard_alternates(n_tiles):
+    X, y = datasets.make_checkerboard(5000, n_tiles=n_tiles, random_state=0)
+    assert X.min() >= -1.0
+    assert X.max() <= 1.0
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=0.05)
+    side = 2 / n_tiles
+    colour = {
+        tuple(tile): label
+        for tile, label in zip(np.floor((X + 1) / side).astype(int).tolist(), y, strict=True)
+    }
+    assert len(colour) == n_tiles**2
+    assert colour[0, 0] == 1
+    assert all(colour[i, j] == -colour[i + 1, j] for i, j in colour if (i + 1, j) in colour)
+    assert all(colour[i, j] == -colour[i, j + 1] for i, j in colour if (i, j + 1) in colour)
+
+
+def test_checkerboard_noise_moves_points_but_not_labels():
+    X, y = datasets.make_checkerboard(random_state=0)
+    X_noisy, y_noisy = datasets.make_checkerboard(noise=0.1, random_state=0)
+    np.testing.assert_array_equal(y, y_noisy)
+    assert (X_noisy - X).std() == pytest.approx(0.1, rel=0.1)
+
+
+def ripley_best_rule(X: np.ndarray) -> np.ndarray:
+    """Whether the density of Ripley's second class is the higher one."""
+
+    def density(centres):
+        return sum(np.exp(-((X - c) ** 2).sum(axis=1) / 0.06) for c in np.array(centres))
+
+    return density([(-0.3, 0.7), (0.4, 0.7)]) > density([(-0.7, 0.3), (0.3, 0.3)])
+
+
+def test_ripley_errs_on_nine_percent_under_its_best_rule():
+    X, y = datasets.make_ripley(40000, random_state=0)
+    # The overlap of the two densities, integrated on a fine grid, is 0.0893.
+    assert np.mean(ripley_best_rule(X) != (y == 1)) == pytest.approx(0.0893, abs=0.007)
+    for label, across, up in ((-1, -0.2, 0.3), (1, 0.05, 0.7)):
+        np.testing.assert_allclose(X[y == label].mean(axis=0), (across, up), atol=0.02)
+        assert X[y == label, 1].var() == pytest.approx(0.03, rel=0.06)
+
+
+def test_banana_crescents_interlock_without_touching():
+    X, y = datasets.make_banana(2000, noise=0.0, random_state=0)
+    upper = X * y[:, None]  # half a turn maps one crescent onto the other
+    np.testing.assert_allclose(upper[:, 1], (upper[:, 0] + 0.75) ** 2 - 1.25, atol=1e-12)
+    assert np.abs(upper[:, 0] + 0.75).max() <= 1.5
+    A, B = X[y == 1], X[y == -1]
+    nearest = np.sqrt(((A[:, None] - B[None]) ** 2).sum(axis=2).min())
+    assert nearest == pytest.approx(0.25, abs=0.02)
+    boxes_overlap = np.all((A.min(axis=0) < B.max(axis=0)) & (B.min(axis=0) < A.max(axis=0)))
+    assert boxes_overlap
+
+
+def test_banana_errs_on_a_tenth_under_its_best_rule():
+    X, y = datasets.make_banana(4000, random_state=0)
+    t = np.linspace(-1.5, 1.5, 121)
+    crescent = np.column_stack((t - 0.75, t**2 - 1.25))
+
+    def density(spine):
+        return np.exp(-((X[:, None] - spine) ** 2).sum(axis=2) / (2 * 0.35**2)).sum(axis=1)
+
+    error = np.mean((density(crescent) > density(-crescent)) != (y == 1))
+    assert error == pytest.approx(0.11, abs=0.025)
+
+
+# Catalogue
+
+
+def test_the_catalogue_is_well_formed():
+    assert len(CATALOGUE) == 38
+    assert len({entry.sha256 for entry in CATALOGUE.values()}) == len(CATALOGUE)
+    for name, entry in CATALOGUE.items():
+        assert entry.name == name
+        assert re.fullmatch("[0-9a-f]{64}", entry.sha256)
+        assert entry.task == ("regression" if name.startswith("reg_") else "classification")
+        assert entry.file_name == f"{name}.npz"
+        assert name in entry.description
+        assert entry.source in entry.description
+        if entry.task == "classification":
+            assert sum(count for _, count in entry.class_counts) == entry.n_rows
+
+
+def test_the_catalogue_cannot_be_changed():
+    with pytest.raises(TypeError):
+        CATALOGUE["mine"] = CATALOGUE["mnist"]  # type: ignore[index]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        CATALOGUE["mnist"].n_rows = 1  # type: ignore[misc]
+
+
+def test_openml_labels_can_be_told_by_their_counts():
+    for entry in CATALOGUE.values():
+        counts = [count for _, count in entry.class_counts]
+        if entry.openml:
+            assert len(set(counts)) == len(counts)
+            assert 0 <= entry.openml.n_train < entry.n_rows
+
+
+# Loaders, on small files of our own
+
+
+@pytest.fixture
+def data_dir(tmp_path, monkeypatch) -> Path:
+    """An empty SLIMSVM_DATA beside an empty cache."""
+    directory = tmp_path / "data"
+    directory.mkdir()
+    monkeypatch.setenv("SLIMSVM_DATA", str(directory))
+    monkeypatch.setenv("SLIMSVM_CACHE", str(tmp_path / "cache"))
+    return directory
+
+
+@pytest.fixture
+def publish(monkeypatch) -> Callable[..., bytes]:
+    """Enter a small set in the catalogue and give the content of its file."""
+    catalogue = dict(CATALOGUE)
+    monkeypatch.setattr("slimsvm.datasets.published.CATALOGUE", catalogue)
+
+    def enter(name: str, *, openml: OpenMLSource | None = None, **arrays: np.ndarray) -> bytes:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)
+        content = buffer.getvalue()
+        y = arrays["y"] if "y" in arrays else np.r_[arrays["y_train"], arrays["y_test"]]
+        X = arrays["X"] if "X" in arrays else arrays["X_train"]
+        labels = () if y.dtype.kind == "f" else np.unique(y, return_counts=True)
+        catalogue[name] = PublishedSet(
+            name,
+            sha256=hashlib.sha256(content).hexdigest(),
+            n_rows=len(y),
+            n_features=X.shape[1],
+            n_splits=len(arrays.get("train_idx", ())),
+            source="a drawer",
+            task="regression" if y.dtype.kind == "f" else "classification",
+            class_counts=tuple(zip(*(part.tolist() for part in labels), strict=True)),
+            openml=openml,
+        )
+        return content
+
+    return enter
+
+
+X_SMALL = np.arange(12, dtype=np.uint8).reshape(6, 2)
+Y_SMALL = np.array([-1, 1, -1, 1, -1, -1], dtype=np.int8)
+SPLITS = {
+    "train_idx": np.array([[0, 1, 2, 3], [5, 3, 1, 2], [0, 2, 4, 1]], dtype=np.int32),
+    "test_idx": np.array([[4, 5], [4, 0], [3, 5]], dtype=np.int32),
+}
+
+
+def test_a_set_with_splits(data_dir, publish):
+    content = publish("six", X=X_SMALL, y=Y_SMALL, n_published=np.array([2]), **SPLITS)
+    (data_dir / "six.npz").write_bytes(content)
+    data = load("six")
+    assert set(data) == {
+        *("X", "y", "train_idx", "test_idx", "n_published"),
+        *("name", "task", "description", "file"),
+    }
+    assert data.X.dtype == np.float64
+    assert data.y.dtype == np.int64
+    assert data.X.flags.c_contiguous
+    assert data.n_published == 2
+    assert data.train_idx.dtype == np.int64
+    assert data.file == str(data_dir / "six.npz")
+    np.testing.assert_array_equal(data.X, X_SMALL)
+    np.testing.assert_array_equal(data.train_idx, SPLITS["train_idx"])
+    for index in (1, np.int64(1)):
+        X_train, X_test, y_train, y_test = load_split("six", index)
+        np.testing.assert_array_equal(X_train, X_SMALL[[5, 3, 1, 2]])
+        np.testing.assert_array_equal(X_test, X_SMALL[[4, 0]])
+        np.testing.assert_array_equal(y_train, Y_SMALL[[5, 3, 1, 2]])
+        np.testing.assert_array_equal(y_test, Y_SMALL[[4, 0]])
+        assert X_train.dtype == np.float64
+        assert y_test.dtype == np.int64
+
+
+def test_splits_that_are_not_counted_are_all_published(data_dir, publish):
+    (data_dir / "six.npz").write_bytes(publish("six", X=X_SMALL, y=Y_SMALL, **SPLITS))
+    assert load("six").n_published == 3
+
+
+def test_a_fixed_test_part_is_one_split(data_dir, publish):
+    X, y = X_SMALL.astype(np.float32), Y_SMALL
+    content = publish("fixed", X_train=X[:4], y_train=y[:4], X_test=X[4:], y_test=y[4:])
+    (data_dir / "fixed.npz").write_bytes(content)
+    data = load("fixed")
+    assert data.X.dtype == np.float32  # kept
+    np.testing.assert_array_equal(data.X, X)
+    assert data.train_idx.tolist() == [[0, 1, 2, 3]]
+    assert data.test_idx.tolist() == [[4, 5]]
+    assert data.n_published == 1
+    X_train, X_test, y_train, y_test = load_split("fixed")
+    np.testing.assert_array_equal(X_train, X[:4])
+    np.testing.assert_array_equal(X_test, X[4:])
+    np.testing.assert_array_equal(np.r_[y_train, y_test], y)
+    assert X_train.dtype == X_test.dtype == np.float32
+    with pytest.raises(ValueError, match=r"fixed\.npz holds 1 \(number 0\), but index is 1"):
+        load_split("fixed", 1)
+
+
+def test_a_regression_set_without_splits(data_dir, publish):
+    content = publish("reg_six", X=X_SMALL.astype(float), y=np.linspace(0, 1, 6))
+    (data_dir / "reg_six.npz").write_bytes(content)
+    data = load("reg_six")
+    assert data.y.dtype == np.float64
+    assert data.task == "regression"
+    assert data.train_idx.shape == data.test_idx.shape == (0, 0)
+    assert data.n_published == 0
+    with pytest.raises(ValueError, match=r"reg_six\.npz holds no train/test split"):
+        load_split("reg_six")
+
+
+@pytest.mark.parametrize("index", [3, -1, 0.0, "first", None])
+def test_a_split_that_does_not_exist(data_dir, publish, index):
+    (data_dir / "six.npz").write_bytes(publish("six", X=X_SMALL, y=Y_SMALL, **SPLITS))
+    with pytest.raises(ValueError, match=r"holds 3 \(numbers 0 to 2\), but index is"):
+        load_split("six", index)
+
+
+def test_the_named_directory_comes_before_the_cache(data_dir, publish, monkeypatch):
+    content = publish("six", X=X_SMALL, y=Y_SMALL)
+    cache = data_dir.parent / "cache"
+    cache.mkdir()
+    (cache / "six.npz").write_bytes(content)
+    assert load("six").file == str(cache / "six.npz")
+    (data_dir / "six.npz").write_bytes(content)
+    assert load("six").file == str(data_dir / "six.npz")
+    monkeypatch.delenv("SLIMSVM_DATA")
+    assert load("six").file == str(cache / "six.npz")
+
+
+@pytest.mark.parametrize("xdg", [True, False])
+def test_the_cache_directory_follows_the_platform(data_dir, publish, monkeypatch, xdg):
+    content = publish("six", X=X_SMALL, y=Y_SMALL)
+    home = data_dir.parent / "home"
+    monkeypatch.delenv("SLIMSVM_CACHE")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    if xdg:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(home / "elsewhere"))
+    else:
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    cache = home / ("elsewhere" if xdg else ".cache") / "slimsvm"
+    cache.mkdir(parents=True)
+    (cache / "six.npz").write_bytes(content)
+    assert load("six").file == str(cache / "six.npz")
+
+
+def test_an_altered_file_is_refused(data_dir, publish):
+    content = publish("six", X=X_SMALL, y=Y_SMALL)
+    path = data_dir / "six.npz"
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(DataFormatError) as caught:
+        load("six")
+    message = str(caught.value)
+    assert str(path) in message
+    assert found in message
+    assert hashlib.sha256(content).hexdigest() in message
+    assert "replace it" in message
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_missing_file_is_described_in_one_sentence(data_dir, monkeypatch, named):
+    if not named:
+        monkeypatch.delenv("SLIMSVM_DATA")
+    entry = CATALOGUE["ida_banana"]
+    with pytest.raises(DataFormatError) as caught:
+        load_split("ida_banana", 3)
+    message = str(caught.value)
+    for part in ("ida_banana.npz", entry.sha256, entry.source, "SLIMSVM_DATA", "fetch_openml"):
+        assert part in message
+    assert "data_id 1460" in message
+    assert (str(data_dir) if named else "not set") in message
+    assert str(data_dir.parent / "cache") in message
+    assert message.endswith(".")
+    assert ". " not in message
+    assert isinstance(caught.value, SlimsvmError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_missing_file_that_openml_does_not_hold(data_dir):
+    with pytest.raises(DataFormatError) as caught:
+        load("ida_splice")
+    assert "OpenML" not in str(caught.value)
+    with pytest.raises(DataFormatError, match="OpenML is not known to hold this set"):
+        load("ida_splice", download=True)
+
+
+def test_an_unknown_name_gets_a_hint():
+    with pytest.raises(ValueError, match="nearest name is 'ida_banana'"):
+        load("banana")
+    with pytest.raises(ValueError, match="the names are covtype, eeg_eye"):
+        load_split("xyzzy")
+
+
+# OpenML, through a stub of the fetch function
+
+
+class Stub:
+    """Stands in for ``fetch_openml``: remembers its calls, answers with what it was given."""
+
+    def __init__(self, data, target):
+        self.answer, self.calls = Bunch(data=data, target=target), []
+
+    def __call__(self, **arguments):
+        self.calls.append(arguments)
+        return self.answer
+
+
+@pytest.fixture
+def stub(monkeypatch) -> Callable[..., Stub]:
+    def install(data, target) -> Stub:
+        stub = Stub(data, target)
+        monkeypatch.setattr(sklearn.datasets, "fetch_openml", stub)
+        return stub
+
+    return install
+
+
+OPENML_LABELS = np.where(Y_SMALL == 1, "2", "1").astype(object)
+
+
+def test_openml_serves_a_missing_set_and_is_asked_once(data_dir, publish, stub):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77, n_train=4), **SPLITS)
+    fetch = stub(X_SMALL.astype(object), OPENML_LABELS)
+    data = load("six", download=True)
+    assert fetch.calls == [{"data_id": 77, "as_frame": False, "parser": "auto"}]
+    assert data.X.dtype == np.float64
+    np.testing.assert_array_equal(data.X, X_SMALL)
+    np.testing.assert_array_equal(data.y, Y_SMALL)  # told by their counts
+    assert data.train_idx.tolist() == [[0, 1, 2, 3]]
+    cache = data_dir.parent / "cache"
+    assert data.file == str(cache / "openml_six.npz")
+    assert [path.name for path in cache.iterdir()] == ["openml_six.npz"]
+    X_train, X_test, _, _ = load_split("six", download=True)
+    assert len(X_train) == 4
+    assert len(X_test) == 2
+    assert len(fetch.calls) == 1
+    with pytest.raises(DataFormatError, match="is wanted"):
+        load("six")  # OpenML's copy never passes for the published file
+
+
+def test_the_published_file_is_preferred_to_openml(data_dir, publish, stub):
+    content = publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77), **SPLITS)
+    (data_dir / "six.npz").write_bytes(content)
+    fetch = stub(None, None)
+    assert len(load("six", download=True).train_idx) == 3
+    assert fetch.calls == []
+
+
+def test_openml_without_a_known_order_has_no_split(data_dir, publish, stub):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77), **SPLITS)
+    stub(X_SMALL, OPENML_LABELS)
+    assert load("six", download=True).n_published == 0
+    with pytest.raises(ValueError, match=r"openml_six\.npz holds no train/test split"):
+        load_split("six", download=True)
+
+
+def test_openml_serves_regression(data_dir, publish, stub):
+    X, y = X_SMALL / 7, np.linspace(-1, 1, 6)
+    publish("reg_six", X=X, y=y, openml=OpenMLSource(78))
+    stub(X, y)
+    data = load("reg_six", download=True)
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+
+
+@pytest.mark.parametrize("low", [-1, 0, -300])
+def test_whole_numbers_survive_the_cache(data_dir, publish, stub, low):
+    X = np.array([[low, 255], [1, 2], [3, 4], [5, 6], [7, 8], [9, 10]])
+    publish("six", X=X, y=Y_SMALL, openml=OpenMLSource(77))
+    stub(X, OPENML_LABELS)
+    np.testing.assert_array_equal(load("six", download=True).X, X)
+
+
+@pytest.mark.parametrize(
+    ("data", "target", "complaint"),
+    [
+        (X_SMALL[:5], OPENML_LABELS[:5], r"shape \(5, 2\), but six has \(6, 2\)"),
+        (X_SMALL, OPENML_LABELS[[0, 1, 1, 1, 0, 0]], r"classes \{'1': 3, '2': 3\}, but six has"),
+        (np.full((6, 2), "red", dtype=object), OPENML_LABELS, "features that are not numbers"),
+    ],
+)
+def test_something_else_from_openml_is_refused_and_not_kept(data_dir, publish, stub, data, target, complaint):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77))
+    stub(data, target)
+    with pytest.raises(DataFormatError, match=f"OpenML's set 77 .*{complaint}"):
+        load("six", download=True)
+    assert not (data_dir.parent / "cache").exists()
+
+
+@pytest.mark.parametrize("failure", [URLError("no route"), ValueError("Dataset not found")])
+def test_openml_out_of_reach(data_dir, publish, monkeypatch, failure):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77))
+
+    def fail(**arguments):
+        raise failure
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    with pytest.raises(DataFormatError, match=r"set 77 could not be fetched .*six\.npz \(sha256"):
+        load("six", download=True)
+
+
+def test_openml_without_pandas(data_dir, publish, monkeypatch):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77))
+
+    def fail(**arguments):
+        raise ImportError("no such module")
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fail)
+    with pytest.raises(ImportError, match="needs pandas: install it, or put six"):
+        load("six", download=True)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "no archive", "no X", "other shape"])
+def test_a_damaged_copy_in_the_cache(data_dir, publish, stub, damage):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77))
+    stub(X_SMALL, OPENML_LABELS)
+    path = Path(load("six", download=True).file)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    elif damage == "no archive":
+        path.write_bytes(b"x,y\n1,2\n")
+    elif damage == "no X":
+        np.savez(path, y=Y_SMALL)
+    else:
+        np.savez(path, X=X_SMALL[:, :1], y=Y_SMALL)
+    with pytest.raises(DataFormatError, match="delete it, and it will be downloaded again"):
+        load("six", download=True)
+    path.unlink()
+    assert load("six", download=True).X.shape == (6, 2)
+
+
+def test_nothing_half_written_is_left(data_dir, publish, stub, monkeypatch):
+    publish("six", X=X_SMALL, y=Y_SMALL, openml=OpenMLSource(77))
+    stub(X_SMALL, OPENML_LABELS)
+
+    def fail(*arguments):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        load("six", download=True)
+    assert list((data_dir.parent / "cache").iterdir()) == []
+
+
+# The published files themselves
+
+
+def published(name: str) -> Bunch:
+    """Load a published set, or skip the test where its file is not at hand."""
+    directory = os.environ.get("SLIMSVM_DATA")
+    if not directory or not Path(directory, CATALOGUE[name].file_name).is_file():
+        pytest.skip(f"SLIMSVM_DATA has no {CATALOGUE[name].file_name}")
+    return load(name)
+
+
+# Larger files only repeat the layouts of these, at the price of seconds.
+MANAGEABLE = [name for name, entry in CATALOGUE.items() if entry.n_rows * entry.n_features < 3e6]
+
+
+@pytest.mark.published
+@pytest.mark.parametrize("name", MANAGEABLE)
+def test_the_files_are_what_the_catalogue_says(name):
+    entry, data = CATALOGUE[name], published(name)
+    assert data.X.shape == entry.shape
+    assert len(data.train_idx) == len(data.test_idx) == entry.n_splits
+    assert 0 <= data.n_published <= entry.n_splits
+    if entry.task == "classification":
+        labels, counts = np.unique(data.y, return_counts=True)
+        assert tuple(zip(labels.tolist(), counts.tolist(), strict=True)) == entry.class_counts
+    for train, test in zip(data.train_idx, data.test_idx, strict=True):
+        assert np.array_equal(np.sort(np.r_[train, test]), np.arange(entry.n_rows))
+
+
+@pytest.mark.published
+def test_the_splits_of_banana_have_the_published_sizes():
+    published("ida_banana")
+    X_train, X_test, y_train, y_test = load_split("ida_banana", 3)
+    assert X_train.shape == (400, 2)
+    assert X_test.shape == (4900, 2)
+    assert y_train.shape == (400,)
+    assert y_test.shape == (4900,)
+    with pytest.raises(ValueError, match=r"holds 10 \(numbers 0 to 9\), but index is 10"):
+        load_split("ida_banana", 10)
+
+
+@pytest.mark.published
+def test_our_spirals_are_the_published_ones():
+    data = published("two_spirals")
+    X, y = datasets.make_two_spirals(shuffle=False)
+    np.testing.assert_allclose(X, data.X, atol=1e-12)
+    np.testing.assert_array_equal(y, data.y)
+
+
+@pytest.mark.published
+@pytest.mark.parametrize("name", ["twonorm", "ringnorm", "waveform"])
+def test_standardised_draws_have_the_moments_of_the_published_classes(name):
+    data = published(f"ida_{name}")
+    X, y = GENERATORS[name][0](30000, random_state=0)
+    X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    for label in (-1, 1):
+        drawn, given = X[y == label], data.X[data.y == label]
+        np.testing.assert_allclose(drawn.mean(axis=0), given.mean(axis=0), atol=0.1)
+        np.testing.assert_allclose(drawn.var(axis=0), given.var(axis=0), rtol=0.2)
+    share = np.mean(data.y == 1)
+    assert np.mean(y == 1) == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.published
+def test_ripley_draws_have_the_moments_of_the_published_classes():
+    data = published("ripley")
+    X, y = datasets.make_ripley(30000, random_state=0)
+    for ours, theirs in ((-1, 0), (1, 1)):
+        drawn, given = X[y == ours], data.X[data.y == theirs]
+        np.testing.assert_allclose(drawn.mean(axis=0), given.mean(axis=0), atol=0.06)
+        np.testing.assert_allclose(drawn.var(axis=0), given.var(axis=0), atol=0.03)
+    _, X_test, _, y_test = load_split("ripley")
+    assert np.mean(ripley_best_rule(X_test) != (y_test == 1)) == pytest.approx(0.08)
