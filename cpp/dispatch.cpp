@@ -23,6 +23,7 @@ const Table<double>& table<double>() {
 }
 
 constexpr std::align_val_t alignment{64};
+constexpr Index packing_worth_threads = Index{1} << 18;
 
 struct Release {
   void operator()(void* memory) const { ::operator delete[](memory, alignment); }
@@ -80,7 +81,9 @@ void evaluate_many(Job<T> job, const Table<T>& use, int n_threads, Progress& pro
   for (int worker = 0; worker < n_threads; ++worker)
     scratch.push_back(allocate<T>(use.scratch_size(job)));
 
-  parallel_for(panel_count, n_threads, progress, [&](Index panel, int, Poll poll) {
+  // starting threads costs more than packing a few thousand numbers
+  const int packers = padded * job.d < packing_worth_threads ? 1 : n_threads;
+  parallel_for(panel_count, packers, progress, [&](Index panel, int, Poll poll) {
     use.pack(job, panel);
     poll(use.panel_width * job.d);
   });

@@ -29,8 +29,8 @@ SHIFT_MARGIN = 1e-3
 class FullSVC(KernelClassifier):
     r"""The ordinary kernel support vector classifier, one-versus-rest on shared vectors.
 
-    Minimises :math:`\tfrac12 |f|^2 + C \sum_i s_i\, \ell(y_i, f(x_i) + b)` for each output, with the hinge loss
-    :math:`\max(0, 1 - yf)` or half the squared hinge loss :math:`\tfrac12\max(0, 1 - yf)^2`.
+    Minimises :math:`\tfrac12 |f|^2 + C \sum_i s_i\, \ell(y_i, f(x_i) + b)` for each output, with the hinge
+    loss :math:`\max(0, 1 - yf)` or half the squared hinge loss :math:`\tfrac12\max(0, 1 - yf)^2`.
 
     Parameters
     ----------

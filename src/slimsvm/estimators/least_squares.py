@@ -90,8 +90,8 @@ class LSSVC(KernelClassifier):
     Notes
     -----
     Suykens' gamma is C here. Equal rows are one vector whose target is their mean, which leaves the problem
-    as it was. For a kernel that is not positive definite (sigmoid) the optimality conditions are solved as they
-    stand, by an indefinite factorisation or MINRES.
+    as it was. For a kernel that is not positive definite (sigmoid) the optimality conditions are solved as
+    they stand, by an indefinite factorisation or MINRES.
 
     References
     ----------

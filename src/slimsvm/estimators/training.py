@@ -53,7 +53,7 @@ def with_equal_targets(X: Rows, codes: Array, Y: Array, weight: Array, rows: Arr
     codes : array of shape (n,)
         The class of each row as a number from 0.
     """
-    first, group = distinct_rows(X)
+    _, group = distinct_rows(X)
     n_classes = int(codes.max()) + 1
     kinds, first_of_kind, kind = np.unique(group * n_classes + codes, return_index=True, return_inverse=True)
     total = np.bincount(kind, weights=weight, minlength=kinds.size)

@@ -1,0 +1,77 @@
+# The two commands of the README are `make demo` and `make test`. Each makes .venv when it is missing, with
+# uv if it is there and python3 -m venv + pip otherwise; cmake and ninja come as wheels.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*)
+SANITIZED := build/asan-venv
+
+ifeq ($(UV),)
+CREATE = $(PYTHON) -m venv
+INSTALL = $(1)/bin/python -m pip install --quiet --disable-pip-version-check
+else
+CREATE = uv venv --quiet --seed --python $(PYTHON)
+INSTALL = uv pip install --quiet --python $(1)/bin/python
+endif
+
+.PHONY: demo test lint format bench bench-full hard asan wheel clean
+
+$(BIN)/python:
+	$(CREATE) $(VENV)
+
+# The package itself, editable: Python files are live, C++ is rebuilt when a source is newer.
+$(VENV)/installed: $(BIN)/python $(SOURCES)
+	$(call INSTALL,$(VENV)) --editable ".[plot]"
+	@touch $@
+
+$(VENV)/installed-test: $(VENV)/installed
+	$(call INSTALL,$(VENV)) --editable ".[test]"
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(call INSTALL,$(VENV)) --editable ".[dev]"
+	@touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed
+	$(call INSTALL,$(VENV)) --editable ".[bench]"
+	@touch $@
+
+demo: $(VENV)/installed
+	$(BIN)/python -m slimsvm.demo
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp
+	$(BIN)/codespell .
+
+format: $(VENV)/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i cpp/*.cpp cpp/*.hpp
+
+# The quick benchmarks, a few minutes each; what they print is kept in benchmarks/results.
+bench: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/expansion.py
+
+# The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
+# sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.
+asan:
+	test -x $(SANITIZED)/bin/python || $(CREATE) $(SANITIZED)
+	$(call INSTALL,$(SANITIZED)) ".[test]" --config-settings=cmake.define.SLIMSVM_SANITIZE=ON \
+	  --config-settings=build-dir=build/asan
+	cd $(SANITIZED) && LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 SLIMSVM_SANITIZED=1 bin/python -m pytest -q -n 2 -p no:cacheprovider \
+	  --rootdir ../.. -c ../../pyproject.toml ../../tests
+
+wheel: $(BIN)/python
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) build dist

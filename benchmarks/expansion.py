@@ -1,0 +1,139 @@
+"""Evaluating an RBF expansion: the compiled core beside NumPy, GEMM alone, scikit-learn and scikit-learn-intelex.
+
+Run by `make bench`, or `python benchmarks/expansion.py`; prints a table and writes results/expansion.md. All
+times are medians of interleaved runs in milliseconds, so ratios within a row are what to look at.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from slimsvm import KernelExpansion, _core
+from slimsvm.kernels import RBF
+
+SHAPES = [(100_000, 100, 20), (100_000, 10, 2), (20_000, 1000, 784)]
+RESULTS = Path(__file__).parent / "results" / "expansion.md"
+ROUNDS = 15
+# scikit-learn takes seconds on the largest shape: it gets fewer rows, and its time is scaled up
+SCIKIT_LEARN_ROWS = 2_000
+
+
+def interleaved(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median milliseconds of each function, called in turn."""
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for function in functions.values():
+        function()
+    for _ in range(rounds):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            times[name].append(1e3 * (time.perf_counter() - start))
+    return {name: float(np.median(t)) for name, t in times.items()}
+
+
+def fitted_svc(kind: type, vectors: np.ndarray, gamma: float) -> object:
+    """An SVC whose support vectors are exactly these: labels at random, every row at its bound."""
+    y = np.arange(len(vectors)) % 2
+    model = kind(kernel="rbf", gamma=gamma, C=1e-3).fit(vectors, y)
+    assert len(model.support_vectors_) == len(vectors)
+    return model
+
+
+def numpy_expansion(X: np.ndarray, f: KernelExpansion, gamma: float, rows: int = 2048) -> np.ndarray:
+    """The same values by chunks of GEMM, exp and a product."""
+    out = np.empty((len(X), f.n_outputs), dtype=X.dtype)
+    norms = np.einsum("ij,ij->i", f.vectors, f.vectors)
+    for start in range(0, len(X), rows):
+        x = X[start : start + rows]
+        K = x @ f.vectors.T
+        K *= 2
+        K -= norms
+        K -= np.einsum("ij,ij->i", x, x)[:, None]
+        np.minimum(K, 0, out=K)
+        K *= x.dtype.type(gamma)
+        np.exp(K, out=K)
+        out[start : start + rows] = K @ f.coef
+    out += f.intercept
+    return out
+
+
+def intelex_svc() -> type | None:
+    try:
+        from sklearnex.svm import SVC as IntelexSVC
+    except ImportError:
+        return None
+    return IntelexSVC
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    lines = [
+        "# Evaluating an RBF expansion",
+        "",
+        f"`python benchmarks/expansion.py`; {platform.machine()}, instruction set {_core.instruction_set()}, "
+        f"NumPy {np.__version__}, scikit-learn {sklearn.__version__}. Median milliseconds of {ROUNDS} interleaved "
+        f"runs; SVC is measured on {SCIKIT_LEARN_ROWS} rows and scaled. GEMM is the product X V' alone.",
+        "",
+        "| n x m x d | dtype | threads | slimsvm | GEMM alone | NumPy | intelex | SVC | slimsvm / GEMM | SVC / slimsvm |"
+        " intelex / slimsvm |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    single = ["", "One row at a time, microseconds:", "", "| m x d | dtype | slimsvm | SVC | SVC / slimsvm |",
+              "|---|---|---|---|---|"]  # fmt: skip
+    speedups = ["", "Two threads against one:", "", "| n x m x d | dtype | ratio |", "|---|---|---|"]
+    intelex = intelex_svc()
+    for n, m, d in SHAPES:
+        for dtype in (np.float32, np.float64):
+            X = rng.standard_normal((n, d)).astype(dtype)
+            V = rng.standard_normal((m, d)).astype(dtype)
+            gamma = 1.0 / d
+            f = KernelExpansion(RBF(gamma), V, rng.standard_normal((m, 1)), 0.5)
+            svc = fitted_svc(SVC, V, gamma)
+            few = X[:SCIKIT_LEARN_ROWS]
+            one_thread = {}
+            for threads in (1, 2):
+                functions = {
+                    "slimsvm": lambda: f(X, n_threads=threads),
+                    "gemm": lambda: X @ V.T,
+                    "numpy": lambda: numpy_expansion(X, f, gamma),
+                }
+                if intelex is not None:
+                    other = fitted_svc(intelex, V, gamma)
+                    functions["intelex"] = lambda: other.decision_function(X)
+                with threadpool_limits(threads):
+                    times = interleaved(functions, ROUNDS)
+                    times["svc"] = (
+                        interleaved({"svc": lambda: svc.decision_function(few)}, 3)["svc"] * n / len(few)
+                    )
+                one_thread = one_thread or times
+                ours = times["slimsvm"]
+                lines.append(
+                    f"| {n} x {m} x {d} | {dtype.__name__} | {threads} | {ours:.2f} | {times['gemm']:.2f} | "
+                    f"{times['numpy']:.2f} | {times.get('intelex', np.nan):.2f} | {times['svc']:.0f} | "
+                    f"{ours / times['gemm']:.2f} | {times['svc'] / ours:.0f} | "
+                    f"{times.get('intelex', np.nan) / ours:.2f} |"
+                )
+                print(lines[-1], flush=True)
+            speedups.append(f"| {n} x {m} x {d} | {dtype.__name__} | {one_thread['slimsvm'] / ours:.2f} |")
+            row = X[:1].copy()
+            times = interleaved({"slimsvm": lambda: f(row), "svc": lambda: svc.decision_function(row)}, 300)
+            single.append(
+                f"| {m} x {d} | {dtype.__name__} | {1e3 * times['slimsvm']:.1f} | {1e3 * times['svc']:.1f} | "
+                f"{times['svc'] / times['slimsvm']:.1f} |"
+            )
+            print(speedups[-1], single[-1], flush=True)
+    text = "\n".join(lines + speedups + single) + "\n"
+    print(text)
+    RESULTS.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
