@@ -82,8 +82,8 @@ def main() -> None:
         f"NumPy {np.__version__}, scikit-learn {sklearn.__version__}. Median milliseconds of {ROUNDS} interleaved "
         f"runs; SVC is measured on {SCIKIT_LEARN_ROWS} rows and scaled. GEMM is the product X V' alone.",
         "",
-        "| n x m x d | dtype | threads | slimsvm | GEMM alone | NumPy | intelex | SVC | slimsvm / GEMM | SVC / slimsvm |"
-        " intelex / slimsvm |",
+        "| n x m x d | dtype | threads | slimsvm | GEMM alone | NumPy | intelex | SVC | slimsvm / GEMM "
+        "| SVC / slimsvm | intelex / slimsvm |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     single = ["", "One row at a time, microseconds:", "", "| m x d | dtype | slimsvm | SVC | SVC / slimsvm |",

@@ -52,20 +52,75 @@ struct Table {
   void (*few)(const Job<T>& job, Index row, T* scratch, Poll poll);  // scratch: padded m
 };
 
+// Coordinate descent on 1/2 |A'x|^2 + 1/2 sum ridge x^2 - target'x, lower <= x <= upper.
+template <class T>
+struct BoxJob {
+  const T* A;       // (n, m)
+  const T* target;  // (n)
+  const T* ridge;   // (n)
+  const T* lower;   // (n)
+  const T* upper;   // (n)
+  T tol;            // largest projected gradient at the end
+  Index max_epochs;
+  std::uint64_t seed;
+  Index n, m;
+  T* x;          // (n) start in, result out
+  T* w;          // (m) A'x out
+  T* curvature;  // (n) scratch
+  Index* order;  // (n) scratch
+  Index epochs;  // out
+  T violation;   // out: largest projected gradient of the last epoch
+};
+
+struct BoxSolvers {
+  void (*single)(BoxJob<float>& job, Poll poll);
+  void (*dual)(BoxJob<double>& job, Poll poll);
+};
+
+// Pairwise descent on 1/2 x'Gx - target'x, lower <= x <= upper, the sum of x kept.
+template <class T>
+struct PairJob {
+  const T* G;       // (n, n) symmetric
+  const T* target;  // (n)
+  const T* lower;   // (n)
+  const T* upper;   // (n)
+  T tol;            // largest difference of two gradients at the end
+  T tiny;           // curvature below this counts as this
+  Index max_iterations;
+  Index n;
+  T* x;              // (n) start in, result out
+  T* gradient;       // (n) Gx - target out
+  Index iterations;  // out
+  T violation;       // out
+};
+
+struct PairSolvers {
+  void (*single)(PairJob<float>& job, Poll poll);
+  void (*dual)(PairJob<double>& job, Poll poll);
+};
+
 struct InstructionSet {
   const char* name;
   Table<float> single;
   Table<double> dual;
+  const BoxSolvers* box;
+  const PairSolvers* pair;
 };
 
 namespace baseline {
 extern const InstructionSet instruction_set;
-}
+extern const BoxSolvers box_solvers;
+extern const PairSolvers pair_solvers;
+}  // namespace baseline
 namespace avx2 {
 extern const InstructionSet instruction_set;
-}
+extern const BoxSolvers box_solvers;
+extern const PairSolvers pair_solvers;
+}  // namespace avx2
 namespace avx512 {
 extern const InstructionSet instruction_set;
-}
+extern const BoxSolvers box_solvers;
+extern const PairSolvers pair_solvers;
+}  // namespace avx512
 
 }  // namespace slimsvm

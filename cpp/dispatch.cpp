@@ -149,6 +149,34 @@ bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted inter
   return !progress.stopped();
 }
 
+template <>
+bool minimise_in_box(BoxJob<float>& job, Interrupted interrupted) {
+  Progress progress(interrupted);
+  instruction_set().box->single(job, progress.caller());
+  return !progress.stopped();
+}
+
+template <>
+bool minimise_in_box(BoxJob<double>& job, Interrupted interrupted) {
+  Progress progress(interrupted);
+  instruction_set().box->dual(job, progress.caller());
+  return !progress.stopped();
+}
+
+template <>
+bool minimise_in_pairs(PairJob<float>& job, Interrupted interrupted) {
+  Progress progress(interrupted);
+  instruction_set().pair->single(job, progress.caller());
+  return !progress.stopped();
+}
+
+template <>
+bool minimise_in_pairs(PairJob<double>& job, Interrupted interrupted) {
+  Progress progress(interrupted);
+  instruction_set().pair->dual(job, progress.caller());
+  return !progress.stopped();
+}
+
 template bool evaluate<float>(Job<float>, const double*, int, Interrupted);
 template bool evaluate<double>(Job<double>, const double*, int, Interrupted);
 

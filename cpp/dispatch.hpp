@@ -22,4 +22,12 @@ const InstructionSet& instruction_set();
 template <class T>
 bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted interrupted);
 
+// Fills job.x, job.w, job.epochs and job.violation. Returns false when the call was interrupted.
+template <class T>
+bool minimise_in_box(BoxJob<T>& job, Interrupted interrupted);
+
+// Fills job.x, job.gradient, job.iterations and job.violation. Returns false when interrupted.
+template <class T>
+bool minimise_in_pairs(PairJob<T>& job, Interrupted interrupted);
+
 }  // namespace slimsvm

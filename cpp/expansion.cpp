@@ -261,7 +261,8 @@ constexpr Table<T> table() {
 
 }  // namespace
 
-const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA), table<float>(), table<double>()};
+const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA), table<float>(), table<double>(),
+                                        &box_solvers, &pair_solvers};
 
 }  // namespace SLIMSVM_ISA
 }  // namespace slimsvm

@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -44,6 +46,13 @@ Output<T> array(std::unique_ptr<T[]> memory, Index rows, Index columns) {
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
   return Output<T>(data, {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)},
                    owner);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> vector(std::unique_ptr<T[]> memory, std::size_t size) {
+  T* data = memory.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
 }
 
 // Fills in what both functions share and runs the job into a new (n, columns) array.
@@ -102,12 +111,85 @@ Output<T> gram(const std::string& kind, double gamma, double coef0, int degree,
 }
 
 template <class T>
+nb::tuple box_cd(const Input<T, 2>& A, const Input<T, 1>& target, const Input<T, 1>& ridge,
+                 const Input<T, 1>& lower, const Input<T, 1>& upper, const Input<T, 1>& start,
+                 double tol, Index max_epochs, std::uint64_t seed) {
+  const auto n = A.shape(0), m = A.shape(1);
+  require(target.shape(0) == n && ridge.shape(0) == n && lower.shape(0) == n &&
+              upper.shape(0) == n && start.shape(0) == n,
+          "target, ridge, lower, upper and start must have one entry for each row of A");
+  std::unique_ptr<T[]> x(new T[n + 1]), w(new T[m + 1]), curvature(new T[n + 1]);
+  std::unique_ptr<Index[]> order(new Index[n + 1]);
+  std::copy(start.data(), start.data() + n, x.get());
+  BoxJob<T> job{A.data(),
+                target.data(),
+                ridge.data(),
+                lower.data(),
+                upper.data(),
+                static_cast<T>(tol),
+                max_epochs,
+                seed,
+                static_cast<Index>(n),
+                static_cast<Index>(m),
+                x.get(),
+                w.get(),
+                curvature.get(),
+                order.get(),
+                0,
+                T(0)};
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = minimise_in_box(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(vector<T>(std::move(x), n), vector<T>(std::move(w), m), job.epochs,
+                        static_cast<double>(job.violation));
+}
+
+template <class T>
+nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T, 1>& lower,
+                  const Input<T, 1>& upper, const Input<T, 1>& start, double tol,
+                  Index max_iterations) {
+  const auto n = G.shape(0);
+  require(G.shape(1) == n, "G must be square");
+  require(target.shape(0) == n && lower.shape(0) == n && upper.shape(0) == n && start.shape(0) == n,
+          "target, lower, upper and start must have one entry for each row of G");
+  std::unique_ptr<T[]> x(new T[n + 1]), gradient(new T[n + 1]);
+  std::copy(start.data(), start.data() + n, x.get());
+  PairJob<T> job{};
+  job.G = G.data();
+  job.target = target.data();
+  job.lower = lower.data();
+  job.upper = upper.data();
+  job.tol = static_cast<T>(tol);
+  job.tiny = std::numeric_limits<T>::min();
+  job.max_iterations = max_iterations;
+  job.n = static_cast<Index>(n);
+  job.x = x.get();
+  job.gradient = gradient.get();
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = minimise_in_pairs(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(vector<T>(std::move(x), n), vector<T>(std::move(gradient), n),
+                        job.iterations, static_cast<double>(job.violation));
+}
+
+template <class T>
 void bind(nb::module_& m) {
   m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
         "widths"_a.noconvert(), "X"_a.noconvert(), "vectors"_a.noconvert(), "coef"_a.noconvert(),
         "intercept"_a.noconvert(), "n_threads"_a);
   m.def("gram", &gram<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a, "widths"_a.noconvert(),
         "X"_a.noconvert(), "vectors"_a.noconvert(), "n_threads"_a);
+  m.def("box_cd", &box_cd<T>, "A"_a.noconvert(), "target"_a.noconvert(), "ridge"_a.noconvert(),
+        "lower"_a.noconvert(), "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a,
+        "max_epochs"_a, "seed"_a);
+  m.def("pair_cd", &pair_cd<T>, "G"_a.noconvert(), "target"_a.noconvert(), "lower"_a.noconvert(),
+        "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_iterations"_a);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import LSSVC, LSSVR, FullSVC
+from .estimators import LSSVC, LSSVR, EmpiricalFeatureMap, EmpiricalSVC, FullSVC
 from .expansion import KernelExpansion
 
 __version__ = version("slimsvm")
@@ -12,6 +12,8 @@ __all__ = [
     "LSSVC",
     "LSSVR",
     "DataFormatError",
+    "EmpiricalFeatureMap",
+    "EmpiricalSVC",
     "FullSVC",
     "KernelExpansion",
     "ModelFormatError",

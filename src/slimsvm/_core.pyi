@@ -27,5 +27,25 @@ def gram(
     vectors: NDArray[Float],
     n_threads: int,
 ) -> NDArray[Float]: ...
+def box_cd(
+    A: NDArray[Float],
+    target: NDArray[Float],
+    ridge: NDArray[Float],
+    lower: NDArray[Float],
+    upper: NDArray[Float],
+    start: NDArray[Float],
+    tol: float,
+    max_epochs: int,
+    seed: int,
+) -> tuple[NDArray[Float], NDArray[Float], int, float]: ...
+def pair_cd(
+    G: NDArray[Float],
+    target: NDArray[Float],
+    lower: NDArray[Float],
+    upper: NDArray[Float],
+    start: NDArray[Float],
+    tol: float,
+    max_iterations: int,
+) -> tuple[NDArray[Float], NDArray[Float], int, float]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...

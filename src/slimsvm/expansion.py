@@ -57,9 +57,10 @@ class KernelExpansion:
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, Precomputed):
-            vectors = np.asarray(self.vectors, dtype=np.int64)
-            if vectors.ndim != 2 or vectors.shape[1] != 1 or (vectors < 0).any():
+            vectors = np.asarray(self.vectors)
+            if vectors.dtype.kind not in "iu" or vectors.shape[1:] != (1,) or (vectors < 0).any():
                 raise ValueError("vectors must be column numbers of shape (m, 1) for a precomputed kernel.")
+            vectors = vectors.astype(np.int64)
             dtype = np.asarray(self.coef).dtype
             dtype = dtype if dtype == np.float32 else np.dtype(np.float64)
         else:
@@ -116,6 +117,7 @@ class KernelExpansion:
     def take(self, indices: ArrayLike) -> KernelExpansion:
         """Keep the vectors with these numbers, in this order."""
         indices = np.asarray(indices)
+        indices = indices if indices.size else indices.astype(np.intp)  # an empty list has no whole numbers
         return replace(self, vectors=self.vectors[indices], coef=self.coef[indices])
 
     def compact(self) -> KernelExpansion:
@@ -217,9 +219,11 @@ class KernelExpansion:
                 raise ModelFormatError(f"the model's kernel {name!r} is unknown.")
             kernel = KERNELS[name](**parameters)
             vectors = _stored_csr(stored) if "indptr" in stored else np.asarray(stored["vectors"])
-            if vectors.dtype.kind not in "fi":
-                raise ModelFormatError(f"vectors: the model stores {vectors.dtype}, not numbers.")
-            made = cls(kernel, vectors, np.asarray(stored["coef"]), np.asarray(stored["intercept"]))
+            coef, intercept = np.asarray(stored["coef"]), np.asarray(stored["intercept"])
+            for part, array in (("vectors", vectors), ("coef", coef), ("intercept", intercept)):
+                if array.dtype.kind not in "fi":
+                    raise ModelFormatError(f"{part}: the model stores {array.dtype}, not numbers.")
+            made = cls(kernel, vectors, coef, intercept)
             if isinstance(kernel, RBF | Laplacian):
                 kernel.widths(made.vectors.shape[1])
         except ModelFormatError:

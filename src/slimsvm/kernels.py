@@ -402,6 +402,20 @@ def is_positive_definite(kernel: Kernel) -> bool:
     return isinstance(kernel, RBF | Linear | Laplacian)
 
 
+# A standard deviation this small beside the mean is the rounding of constant entries.
+ROUNDING = 1e-13
+
+
+def _centred_squares(X: Rows, mean: float) -> Array:  # (n,)
+    """Sum of (x_j - mean)^2 for each row, zeros of CSR included."""
+    if not sparse.issparse(X):
+        return np.square(X - np.float64(mean)).sum(axis=1)
+    X = sparse.csr_array(X, dtype=np.float64, copy=True)
+    X.sum_duplicates()
+    X.data = np.square(X.data - mean)
+    return np.asarray(X.sum(axis=1)).ravel() + (X.shape[1] - np.diff(X.indptr)) * mean**2
+
+
 def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> float | Array:
     """Turn `gamma="scale"` or `"auto"` into a number, as scikit-learn does.
 
@@ -419,23 +433,21 @@ def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> fl
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     total = weight.sum() * d
     with np.errstate(over="ignore", invalid="ignore"):
-        if sparse.issparse(X):
-            mean = (weight @ np.asarray(X.sum(axis=1)).ravel()) / total
-            variance = float(weight @ squared_norms(X) / total - mean**2)
-        else:
-            mean = float(weight @ X.sum(axis=1, dtype=np.float64) / total)
-            centred_squares = sum(
-                float(weight[rows] @ np.square(X[rows] - mean, dtype=np.float64).sum(axis=1))
-                for rows in block_slices(X.shape[0], 8 * d)
-            )
-            variance = centred_squares / total
+        # SciPy adds float32 in float32 whatever the dtype asked for
+        sums = (X.astype(np.float64) if sparse.issparse(X) else X).sum(axis=1, dtype=np.float64)
+        mean = float(weight @ np.asarray(sums).ravel() / total)
+        centred_squares = sum(
+            float(weight[rows] @ _centred_squares(X[rows], mean)) for rows in block_slices(X.shape[0], 8 * d)
+        )
+        variance = float(centred_squares / total)
     if not np.isfinite(variance) or (variance > 0 and 1.0 / (d * variance) == 0):
         raise ValueError(
             "X has entries so large that gamma='scale' overflows; divide X by its scale "
             "(sklearn.preprocessing.StandardScaler does), or give gamma as a number."
         )
-    # constant X has no scale; a variance this small would give an infinite gamma
-    return 1.0 / (d * variance) if variance > np.finfo(np.float64).tiny else 1.0
+    # constant X has no scale: its variance is what rounding left, and would give a huge gamma
+    smallest = max(np.finfo(np.float64).tiny, (ROUNDING * mean) ** 2)
+    return 1.0 / (d * variance) if variance > smallest else 1.0
 
 
 def as_kernel(kernel: Any, gamma: Any = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:

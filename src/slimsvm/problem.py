@@ -108,6 +108,10 @@ class KernelGram:
             return self.dense[:, indices]
         return self.kernel(self._rows, self._vectors[indices], n_threads=self.n_threads)
 
+    def block(self, rows: Array, columns: Array) -> Array:  # (len(rows), len(columns))
+        """The entries at these rows and columns."""
+        return self.kernel(self._rows[rows], self._vectors[columns], n_threads=self.n_threads)
+
     def diagonal(self) -> Array:  # (n,)
         """The diagonal of the matrix."""
         return self.kernel.diag(self._rows)
@@ -122,6 +126,26 @@ class KernelGram:
     def is_positive_definite(self) -> bool:
         """Whether the kernel is known to be positive (semi-)definite."""
         return is_positive_definite(self.kernel)
+
+
+@dataclass(frozen=True)
+class FeatureGram:
+    """The matrix H H' of explicit features H, never formed.
+
+    Parameters
+    ----------
+    H : array of shape (n, m)
+    """
+
+    H: Array
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.H.shape[0])
+
+    def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
+        return self.H @ (self.H.T @ V)
 
 
 @dataclass(frozen=True)
@@ -183,6 +207,10 @@ class Status(Enum):
     ITERATION_LIMIT = (
         "the solver stopped at its limit of iterations before it reached the tolerance; raise max_iter, "
         "raise tol, lower C, or scale the inputs to about one"
+    )
+    C_TOO_LARGE = (
+        "C is larger than double precision can make use of with these features, and the machine was solved for "
+        "the largest C it can; lower C, or scale the inputs to about one"
     )
     STALLED = (
         "rounding kept the solver from reaching the tolerance; raise tol, lower C, or scale the inputs to "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -15,6 +16,9 @@ Rows: TypeAlias = Any  # NDArray of shape (n, d), or a SciPy CSR matrix or array
 # Rows handled at a time where a step needs temporary memory: large enough that the interpreter's
 # cost does not count, small enough to stay in the cache.
 BLOCK_BYTES = 8 * 2**20
+
+# Seed of the weights that put rows in an order of their own; any fixed number serves.
+_PROJECTION_SEED = 20080601
 
 
 def as_rows(X: Any, name: str = "X") -> Rows:
@@ -65,19 +69,40 @@ def squared_norms(X: Rows) -> Array:  # (n,)
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
-def _sort_keys(X: Rows) -> Array:  # (n,) of a type that sorts and compares bytewise
+def _projections(X: Rows) -> Array:  # (n,)
+    """A number for each row: its sum with fixed random weights, added from left to right in float64.
+
+    Zeros add nothing, so a row has the same number dense or CSR, in float32 or float64.
+    """
+    weights = np.random.default_rng(_PROJECTION_SEED).standard_normal(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _weighted_sums(X, weights) + 0.0  # -0.0 and 0.0 are one value
+
+
+def _weighted_sums(X: Rows, weights: Array) -> Array:  # (n,)
     if sparse.issparse(X):
-        X = X.copy()
+        X = X.astype(np.float64)
         X.sum_duplicates()
-        X.eliminate_zeros()
-        keys = np.empty(X.shape[0], dtype=object)
-        for i, (a, b) in enumerate(zip(X.indptr[:-1], X.indptr[1:], strict=True)):
-            keys[i] = X.indices[a:b].astype(np.int64).tobytes() + X.data[a:b].tobytes()
-        return keys
-    X = np.ascontiguousarray(X + X.dtype.type(0))  # -0.0 and 0.0 are one value
-    if X.shape[1] == 0:
-        return np.zeros(X.shape[0])
-    return X.view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+        return np.asarray(X @ weights).ravel()
+    out = np.zeros(X.shape[0])
+    if X.shape[1]:
+        for rows in block_slices(X.shape[0], 16 * X.shape[1]):
+            out[rows] = np.cumsum(X[rows] * weights, axis=1)[:, -1]  # unlike sum, one after the other
+    return out
+
+
+def _mixed(numbers: Array) -> Array:  # (n,) of uint64
+    """A hash of each number (the finaliser of splitmix64), so that its order is as good as random."""
+    z = numbers.view(np.uint64)
+    with np.errstate(over="ignore"):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _row_bytes(X: Rows, rows: Array) -> list[bytes]:
+    """The values of some rows, as bytes that are equal exactly when the rows are."""
+    return [(row + row.dtype.type(0)).tobytes() for row in dense(X[rows])]  # -0.0 and 0.0 are one value
 
 
 def distinct_rows(X: Rows) -> tuple[Array, Array]:
@@ -87,16 +112,25 @@ def distinct_rows(X: Rows) -> tuple[Array, Array]:
     -------
     first : array of shape (n_distinct,)
         Number of the first row of each kind, in an order that depends on the values of the rows
-        alone: permuting X permutes nothing but these numbers.
+        alone and looks random: permuting X permutes nothing but these numbers.
     group : array of shape (n,)
         For each row, the position in `first` of the row equal to it.
     """
-    keys = _sort_keys(X)
-    if keys.shape[0] == 0:
+    n = X.shape[0]
+    if n == 0:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
+    key = _mixed(_projections(X))
+    order = np.argsort(key, kind="stable")
+    ordered = key[order]
     starts = np.concatenate(([True], ordered[1:] != ordered[:-1]))
-    group = np.empty(keys.shape[0], dtype=np.intp)
+    bounds = np.concatenate((np.flatnonzero(starts), [n]))
+    for first, last in itertools.pairwise(bounds.tolist()):
+        if last - first > 1:  # equal numbers: nearly always equal rows
+            content = _row_bytes(X, order[first:last])
+            arranged = sorted(range(last - first), key=content.__getitem__)
+            order[first:last] = order[first:last][arranged]
+            changes = [content[a] != content[b] for a, b in itertools.pairwise(arranged)]
+            starts[first + 1 : last] = changes
+    group = np.empty(n, dtype=np.intp)
     group[order] = np.cumsum(starts) - 1
     return order[starts], group

@@ -16,12 +16,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from ..losses import Hinge, SquaredHinge
 from ..problem import KernelGram, Problem, Solution, Status
-from ..rows import scale_columns
+from ..rows import scale_columns, squared_norms
 from .base import KernelClassifier
 from .training import with_equal_targets
 
 # No bound for the coefficients: what libsvm takes for a hard margin.
 UNBOUNDED = 1e100
+# libsvm keeps kernel values in float32.
+LARGEST_KERNEL_VALUE = float(np.finfo(np.float32).max)
 # An indefinite kernel matrix is shifted this much beyond its most negative eigenvalue.
 SHIFT_MARGIN = 1e-3
 
@@ -158,6 +160,7 @@ class FullSVC(KernelClassifier):
     def _solve(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> Solution:
         n, k = problem.y.shape
         inputs, options = self._as_libsvm(problem, kernel, gram)
+        _check_range(inputs, options["kernel"], gram)
         bound = problem.C if self.loss == "hinge" else np.ones(n)
         unit = 1.0 if self.loss == "hinge" else UNBOUNDED
         alpha, intercept, n_iter = np.zeros((n, k)), np.zeros(k), 0
@@ -198,3 +201,16 @@ class FullSVC(KernelClassifier):
                 lowest = float(linalg.eigvalsh(K, subset_by_index=(0, 0))[0])
                 diagonal += max(0.0, -lowest) * (1.0 + SHIFT_MARGIN)
         return K, {"kernel": "precomputed"}
+
+
+def _check_range(inputs: Any, kernel: str, gram: KernelGram) -> None:
+    """Refuse what would overflow in libsvm: products of rows, or kernel values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.abs(inputs) if kernel == "precomputed" else squared_norms(inputs)
+        largest = max(float(sizes.max()), float(np.abs(gram.diagonal()).max()))
+    if not largest <= LARGEST_KERNEL_VALUE:
+        raise ValueError(
+            f"kernel: some kernel values of X are not finite or too large for the solver (above "
+            f"{LARGEST_KERNEL_VALUE:.1g}); scale X (sklearn.preprocessing.StandardScaler does), or lower "
+            "degree or gamma."
+        )

@@ -48,14 +48,15 @@ def with_mean_targets(X: Rows, Y: Array, weight: Array, rows: Array) -> Training
 def with_equal_targets(X: Rows, codes: Array, Y: Array, weight: Array, rows: Array) -> TrainingSet:
     """Merge rows that are equal in X and in their class, as `with_mean_targets` does for X alone.
 
+    The rows of the first class come first.
+
     Parameters
     ----------
     codes : array of shape (n,)
         The class of each row as a number from 0.
     """
-    _, group = distinct_rows(X)
-    n_classes = int(codes.max()) + 1
-    kinds, first_of_kind, kind = np.unique(group * n_classes + codes, return_index=True, return_inverse=True)
+    first, group = distinct_rows(X)
+    kinds, first_of_kind, kind = np.unique(codes * first.size + group, return_index=True, return_inverse=True)
     total = np.bincount(kind, weights=weight, minlength=kinds.size)
     return TrainingSet(X[first_of_kind], Y[first_of_kind], total, rows[first_of_kind])
 

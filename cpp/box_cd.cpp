@@ -1,0 +1,113 @@
+// Dual coordinate descent for one instruction set (SLIMSVM_ISA); built once per set.
+//
+// Minimises 1/2 |A' x|^2 + 1/2 sum_i ridge_i x_i^2 - target' x over lower <= x <= upper, one x_i at
+// a time, in a random order that depends on the seed alone. Rows that stay at a bound are left out
+// until the others have converged (shrinking).
+#include "simd.hpp"
+
+namespace slimsvm {
+namespace SLIMSVM_ISA {
+namespace {
+
+template <class T>
+SLIMSVM_INLINE T dot(const T* a, const T* b, Index count) {
+  Vec<T> first{}, second{};
+  Index j = 0;
+  for (; j + 2 * lanes<T> <= count; j += 2 * lanes<T>) {
+    first = load<T>(a + j) * load<T>(b + j) + first;
+    second = load<T>(a + j + lanes<T>) * load<T>(b + j + lanes<T>) + second;
+  }
+  T total = sum<T>(first + second);
+  for (; j < count; ++j) total = a[j] * b[j] + total;
+  return total;
+}
+
+template <class T>
+SLIMSVM_INLINE void add_scaled(T factor, const T* a, T* to, Index count) {
+  const Vec<T> factors = broadcast<T>(factor);
+  Index j = 0;
+  for (; j + lanes<T> <= count; j += lanes<T>)
+    store<T>(to + j, load<T>(a + j) * factors + load<T>(to + j));
+  for (; j < count; ++j) to[j] = a[j] * factor + to[j];
+}
+
+// A small generator of our own (splitmix64): the same numbers on every machine.
+SLIMSVM_INLINE std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+SLIMSVM_INLINE void shuffle(Index* order, Index count, std::uint64_t& state) {
+  for (Index i = count - 1; i > 0; --i) {
+    const auto j = static_cast<Index>(next_random(state) % static_cast<std::uint64_t>(i + 1));
+    const Index other = order[j];
+    order[j] = order[i];
+    order[i] = other;
+  }
+}
+
+template <class T>
+void box_cd(BoxJob<T>& job, Poll poll) {
+  const T infinity = static_cast<T>(__builtin_huge_val());
+  for (Index j = 0; j < job.m; ++j) job.w[j] = T(0);
+  for (Index i = 0; i < job.n; ++i) {
+    const T* row = job.A + i * job.m;
+    job.curvature[i] = dot(row, row, job.m) + job.ridge[i];
+    job.order[i] = i;
+    if (job.x[i] != T(0)) add_scaled(job.x[i], row, job.w, job.m);
+  }
+  std::uint64_t random = job.seed;
+  Index active = job.n;
+  T shrink_above = infinity, shrink_below = -infinity;
+  for (job.epochs = 0; job.epochs < job.max_epochs;) {
+    ++job.epochs;
+    T highest = -infinity, lowest = infinity;
+    shuffle(job.order, active, random);
+    for (Index position = 0; position < active;) {
+      const Index i = job.order[position];
+      const T* row = job.A + i * job.m;
+      const T gradient = dot(row, job.w, job.m) + job.ridge[i] * job.x[i] - job.target[i];
+      const bool at_lower = job.x[i] <= job.lower[i], at_upper = job.x[i] >= job.upper[i];
+      // a row that wants to go beyond its bound, by more than the last round's violation, rests
+      if ((at_lower && gradient > shrink_above) || (at_upper && gradient < shrink_below)) {
+        --active;
+        job.order[position] = job.order[active];
+        job.order[active] = i;
+        continue;
+      }
+      ++position;
+      const T projected = at_lower && gradient > T(0)   ? T(0)
+                          : at_upper && gradient < T(0) ? T(0)
+                                                        : gradient;
+      highest = projected > highest ? projected : highest;
+      lowest = projected < lowest ? projected : lowest;
+      if (projected == T(0) || !(job.curvature[i] > T(0))) continue;
+      T moved = job.x[i] - gradient / job.curvature[i];
+      moved = moved < job.lower[i] ? job.lower[i] : moved > job.upper[i] ? job.upper[i] : moved;
+      if (moved == job.x[i]) continue;
+      add_scaled(moved - job.x[i], row, job.w, job.m);
+      job.x[i] = moved;
+    }
+    if (poll(2 * (active + 1) * job.m)) return;
+    const T size = highest > -lowest ? highest : -lowest;
+    job.violation = active ? (size > T(0) ? size : T(0)) : T(0);
+    if (job.violation <= job.tol) {
+      if (active == job.n) return;
+      active = job.n;  // look at the resting rows again
+      shrink_above = infinity;
+      shrink_below = -infinity;
+    } else {
+      shrink_above = highest > T(0) ? highest : infinity;
+      shrink_below = lowest < T(0) ? lowest : -infinity;
+    }
+  }
+}
+
+}  // namespace
+
+const BoxSolvers box_solvers = {box_cd<float>, box_cd<double>};
+
+}  // namespace SLIMSVM_ISA
+}  // namespace slimsvm

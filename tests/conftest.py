@@ -1,0 +1,23 @@
+"""Settings of the whole suite."""
+
+import os
+
+# scikit-learn skips its array-API check unless this is set before SciPy is imported.
+os.environ["SCIPY_ARRAY_API"] = "1"
+# The matrices are small and the tests themselves run side by side: threads of BLAS would only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+pytest.register_assert_rewrite("contracts", "reference")
+
+settings.register_profile(
+    "slimsvm",
+    deadline=None,
+    derandomize=True,
+    max_examples=25,
+    # the laws in contracts.py are inherited by one class per implementation
+    suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
+)
+settings.load_profile("slimsvm")

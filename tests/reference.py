@@ -1,0 +1,65 @@
+"""Plain NumPy truth in float64, written to be read: the fast code is tested against it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def rbf(X, Z, gamma):
+    difference = _differences(X, Z)
+    return np.exp(-(np.broadcast_to(gamma, X.shape[1]) * difference**2).sum(axis=2))
+
+
+def laplacian(X, Z, gamma):
+    difference = _differences(X, Z)
+    return np.exp(-(np.broadcast_to(gamma, X.shape[1]) * np.abs(difference)).sum(axis=2))
+
+
+def linear(X, Z):
+    return np.array([[sum(x * z) for z in as_float64(Z)] for x in as_float64(X)]).reshape(len(X), len(Z))
+
+
+def poly(X, Z, gamma, coef0, degree):
+    return (gamma * linear(X, Z) + coef0) ** degree
+
+
+def sigmoid(X, Z, gamma, coef0):
+    return np.tanh(gamma * linear(X, Z) + coef0)
+
+
+def expansion(K, coef, intercept):
+    """Weighted sum over the columns of a kernel block K."""
+    return as_float64(K) @ as_float64(coef) + as_float64(intercept)
+
+
+def least_squares_machine(K, Y, C, fit_intercept=True):
+    """Coefficients and intercepts of the least-squares machine from its bordered system.
+
+    [ K + diag(1/C)  1 ] [alpha]   [Y]
+    [ 1'             0 ] [  b  ] = [0]
+    """
+    n, k = Y.shape
+    A = as_float64(K) + np.diag(1.0 / as_float64(C))
+    if not fit_intercept:
+        return np.linalg.solve(A, Y), np.zeros(k)
+    bordered = np.block([[A, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    solved = np.linalg.solve(bordered, np.vstack([Y, np.zeros((1, k))]))
+    return solved[:n], solved[n]
+
+
+def relative_error(found, wanted):
+    """Largest difference, relative to the largest wanted value."""
+    found, wanted = as_float64(found), as_float64(wanted)
+    assert found.shape == wanted.shape
+    if wanted.size == 0:
+        return 0.0
+    size = np.abs(wanted).max()
+    return float(np.abs(found - wanted).max() / (size if size > 0 else 1.0))
+
+
+def as_float64(values):
+    return np.asarray(values, dtype=np.float64)
+
+
+def _differences(X, Z):
+    return as_float64(X)[:, None, :] - as_float64(Z)[None, :, :]
