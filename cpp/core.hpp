@@ -90,6 +90,8 @@ struct PairJob {
   Index n;
   T* x;              // (n) start in, result out
   T* gradient;       // (n) Gx - target out
+  T* diagonal;       // (n) scratch
+  T* gain;           // (n) scratch
   Index iterations;  // out
   T violation;       // out
 };

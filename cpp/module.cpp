@@ -155,7 +155,7 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
   require(G.shape(1) == n, "G must be square");
   require(target.shape(0) == n && lower.shape(0) == n && upper.shape(0) == n && start.shape(0) == n,
           "target, lower, upper and start must have one entry for each row of G");
-  std::unique_ptr<T[]> x(new T[n + 1]), gradient(new T[n + 1]);
+  std::unique_ptr<T[]> x(new T[n + 1]), gradient(new T[n + 1]), scratch(new T[2 * n + 1]);
   std::copy(start.data(), start.data() + n, x.get());
   PairJob<T> job{};
   job.G = G.data();
@@ -168,6 +168,8 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
   job.n = static_cast<Index>(n);
   job.x = x.get();
   job.gradient = gradient.get();
+  job.diagonal = scratch.get();
+  job.gain = scratch.get() + n;
   bool complete = true;
   {
     nb::gil_scoped_release release;

@@ -386,12 +386,15 @@ class EstimatorContract:
         assert (model.dual_coef_ != 0).any(axis=0).all()
         assert isinstance(model.n_iter_, int)
 
-    @kernels
+    @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "precomputed"])
     def test_float32_is_kept(self, kernel):
         X, y, weight, T = self.data(dtype=np.float32)
+        if kernel == "precomputed":
+            X, T = (reference.rbf(rows, X, 0.3).astype(np.float32) for rows in (X, T))
         single = self.make(kernel=kernel).fit(X, y, sample_weight=weight)
-        for array in (single.support_vectors_, single.dual_coef_, single.intercept_, self.outputs(single, T)):
+        for array in (single.dual_coef_, single.intercept_, self.outputs(single, T)):
             assert array.dtype == np.float32
+        assert single.support_vectors_.dtype == (np.int64 if kernel == "precomputed" else np.float32)
         double = self.make(kernel=kernel).fit(X.astype(float), y, sample_weight=weight)
         assert self.outputs(double, T.astype(float)).dtype == np.float64
         assert relative_error(self.outputs(single, T), self.outputs(double, T.astype(float))) < 1e-3

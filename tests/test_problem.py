@@ -123,6 +123,14 @@ def test_least_squares_optimum(fit_intercept):
     assert (p.optimality(alpha + 0.01, b) > 1e-6).all()
 
 
+def test_a_free_intercept_wants_balanced_coefficients():
+    """The optimum for b = 0 has no gap, and is none when b is free."""
+    bound, free = problem(Squared(), fit_intercept=False), problem(Squared(), fit_intercept=True)
+    alpha, b = reference.least_squares_machine(bound.gram.dense, bound.y, bound.C, fit_intercept=False)
+    assert (bound.optimality(alpha, b) < 1e-12).all()
+    assert (free.optimality(alpha, b) > 1e-3).all()
+
+
 def test_libsvm_classification_optimum():
     p = problem(Hinge(), k=1)
     machine = SVC(C=1.0, kernel="precomputed", tol=1e-10)

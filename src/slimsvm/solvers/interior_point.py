@@ -197,7 +197,7 @@ class _NewtonSystem:
         self.A, self.y, self.free = A, y, np.flatnonzero(free)
         self.inverse = np.where(free, 0.0, 1.0 / D)  # D^-1 of the rest
         used = _heaviest(np.where(free, 0.0, weight))
-        B = A[used] * np.sqrt(self.inverse[used])[:, None]
+        B = (A if len(used) == len(A) else A[used]) * np.sqrt(self.inverse[used])[:, None]
         M = B.T @ B
         np.einsum("ii->i", M)[:] += 1.0
         self.M = cholesky_factor(M)
