@@ -5,6 +5,7 @@ from importlib.metadata import version
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
 from .estimators import LSSVC, LSSVR, FullSVC
 from .expansion import KernelExpansion
+from .reduction import reduce
 
 __version__ = version("slimsvm")
 
@@ -16,4 +17,5 @@ __all__ = [
     "KernelExpansion",
     "ModelFormatError",
     "SlimsvmError",
+    "reduce",
 ]
