@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
 from .estimators import LSSVC, LSSVR, FullSVC
+from .estimators.reduced import Reduced
 from .expansion import KernelExpansion
 from .reduction import reduce
 
@@ -16,6 +17,7 @@ __all__ = [
     "FullSVC",
     "KernelExpansion",
     "ModelFormatError",
+    "Reduced",
     "SlimsvmError",
     "reduce",
 ]

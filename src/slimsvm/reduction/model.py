@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.base import n_threads
 from ..expansion import KernelExpansion
-from ..kernels import Precomputed, is_positive_definite
-from ..problem import DENSE_LIMIT_BYTES, _gigabytes
-from ..rows import Array, Rows, as_rows
-from .adapters import Reducible, as_reducible
+from ..kernels import is_positive_definite
+from ..refinement import has_gradient
+from ..rows import Array
 from .exact import simplify
-from .prune import CRITERIA, RIDGE, prune
-from .task import Margins, Reduction, Targets, Task
+from .inputs import Start
+from .prune import CRITERIA, RIDGE, Block, Pruned, prune
+from .refine import fitting, refine, smallest
+from .task import Reduction
 from .watch import HELD_BYTES, EveryStep, NowAndThen, with_coef
 
 METHODS = ("prune", "exact", "refine")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `reduce`, which documents them."""
+
+    method: str
+    criterion: str
+    max_loss: float
+    max_vectors: int | None
+    scoring: Any
+    refit: bool
+    ridge: float
+    tol: float | None
+    max_iter: int
 
 
 @validate_params(
@@ -48,6 +63,7 @@ def reduce(
     X: Any = None,
     y: Any = None,
     *,
+    sample_weight: Any = None,
     method: str = "prune",
     criterion: str = "damage",
     max_loss: float = 0.025,
@@ -74,6 +90,8 @@ def reduce(
     y : array-like of shape (n,) or (n, n_targets) or None
         Labels or targets of these rows. None means what the model itself says about them. Models without
         targets do not use it.
+    sample_weight : array-like of shape (n,) or None, default=None
+        How much each of these rows counts in the loss.
     method : {"prune", "exact", "refine"}, default="prune"
         "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes
         those that are linear combinations of others, which changes no output beyond rounding; "refine"
@@ -138,175 +156,144 @@ def reduce(
     (True, True)
     """
     start = time.perf_counter()
-    options = {
-        "method": method, "criterion": criterion, "max_loss": float(max_loss), "max_vectors": max_vectors,
-        "scoring": scoring, "refit": refit, "ridge": float(ridge), "tol": tol, "max_iter": max_iter,
-        "n_threads": n_threads(n_jobs),
-    }  # fmt: skip
+    options = Options(
+        method, criterion, float(max_loss), max_vectors, scoring, refit, float(ridge), tol, max_iter
+    )
+    threads = n_threads(n_jobs)
     if isinstance(model, Pipeline):
         check_is_fitted(model)
         *before, (name, last) = model.steps
         if X is not None:
             X = model[:-1].transform(X) if before else X
-        slim, report = _reduce(last, X, y, **options)
+        slim, report = _reduce(Start.of(last, X, y, sample_weight, threads), options)
         result = Pipeline([*copy.deepcopy(before), (name, slim)])
     else:
-        slim, report = _reduce(model, X, y, **options)
+        slim, report = _reduce(Start.of(model, X, y, sample_weight, threads), options)
         result = slim
     slim.reduction_ = result.reduction_ = report.with_time(time.perf_counter() - start)
     return result
 
 
-def _reduce(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    method: str,
-    criterion: str,
-    max_loss: float,
-    max_vectors: int | None,
-    scoring: Any,
-    refit: bool,
-    ridge: float,
-    tol: float | None,
-    max_iter: int,
-    n_threads: int,
-) -> tuple[Any, Reduction]:
-    reducible = as_reducible(model, X)
-    whole = reducible.expansion
-    original = reducible.build(whole, np.arange(whole.n_vectors))
-    X = _checked_rows(original, whole, X)
-    if y is not None:
-        check_consistent_length(X, y)
-    expansion, distinct = whole.compact_with_rows()
-    if expansion.n_vectors == 0:  # a constant function
-        expansion, distinct = whole.take([0]), np.array([0])
-    K = _vector_gram(expansion, X, n_threads)
-    task, outputs = _task(reducible, original, X, y, n_threads)
-    n_keep = 1 if max_vectors is None else min(max_vectors, expansion.n_vectors)
-
-    if method == "exact":
-        pruned = simplify(
-            K, expansion.coef, tol=tol, positive_definite=is_positive_definite(expansion.kernel)
-        )
-        watch: Any = None
-    elif max_vectors is not None:
-        watch = None
-        pruned = prune(K, expansion.coef, n_keep=n_keep, criterion=criterion, ridge=ridge, scale=task.scale)
+def _reduce(start: Start, options: Options) -> tuple[Any, Reduction]:
+    """Return the smaller model and the report."""
+    run = {"prune": _by_pruning, "exact": _by_simplifying, "refine": _by_refining}[options.method]
+    if start.expansion.n_vectors == 0:
+        run = _as_it_is
+    smaller, rows, removed, sizes, values = run(start, options)
+    if options.refit and options.method != "refine" and smaller.n_vectors:
+        _require_gradient(start, "refit=True")
+        target = fitting(start.expansion, start.X, start.outputs, start.task)
+        smaller = target.fit(smaller, max_iter=options.max_iter, move=False)
+    if options.scoring is None or not len(sizes):
+        measure = start.task.name
+        if not len(sizes):
+            sizes, values = [start.expansion.n_vectors], [start.task.loss(start.outputs)]
+        sizes, values = [*sizes, smaller.n_vectors], [*values, start.loss(smaller, rows)]
     else:
-        watch = _watch(reducible, expansion, distinct, X, y, task, outputs, max_loss, scoring, n_threads)
-        pruned = prune(K, expansion.coef, criterion=criterion, ridge=ridge, scale=task.scale, watch=watch)
-    smaller = with_coef(expansion, pruned.rows, pruned.coef)
-    if watch is None:
-        sizes = [whole.n_vectors, smaller.n_vectors]
-        values = [task.loss(outputs), task.loss(smaller(X, n_threads=n_threads))]
-        measure = task.name
-    else:
-        sizes, values = watch.sizes, watch.values
-        measure = task.name if scoring is None else "score"
-    kept: Array | None = distinct[pruned.rows]
-    slim = reducible.build(smaller, kept)
+        measure = "score"
     report = Reduction(
-        method, measure, whole.n_vectors, smaller.n_vectors, np.array(sizes), np.array(values),
-        pruned.removed, 0.0,
+        options.method, measure, start.reducible.expansion.n_vectors, smaller.n_vectors,
+        np.array(sizes), np.array(values), removed, 0.0,
     )  # fmt: skip
-    return slim, report
+    return start.build(smaller, rows), report
 
 
-def _checked_rows(original: Any, expansion: KernelExpansion, X: Any) -> Rows:
-    """The rows on which the model is judged."""
-    precomputed = isinstance(expansion.kernel, Precomputed)
-    if X is None:
-        if precomputed:
-            raise ValueError(
-                "X is needed for a model with a precomputed kernel: give the square matrix of kernel "
-                "values it was fitted to."
-            )
-        return expansion.vectors
-    if hasattr(original, "n_features_in_"):
-        X = validate_data(
-            original, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
-    X = as_rows(X)
-    if precomputed and (X.shape[0] != X.shape[1] or X.shape[0] <= int(expansion.vectors.max())):
+Outcome = tuple[KernelExpansion, Array | None, Array, list[int], list[float]]
+
+
+def _as_it_is(start: Start, options: Options) -> Outcome:
+    everything = np.arange(start.expansion.n_vectors)
+    return start.expansion, everything, np.empty(0, dtype=np.intp), [], []
+
+
+def _by_simplifying(start: Start, options: Options) -> Outcome:
+    expansion = start.expansion
+    kept = simplify(
+        start.gram(),
+        expansion.coef,
+        tol=options.tol,
+        positive_definite=is_positive_definite(expansion.kernel),
+    )
+    return with_coef(expansion, kept.rows, kept.coef), kept.rows, kept.removed, [], []
+
+
+def _by_pruning(start: Start, options: Options) -> Outcome:
+    expansion = start.expansion
+    watch = None if options.max_vectors is not None else _watch(start, options)
+    pruned = _prune(start, options, 1 if options.max_vectors is None else options.max_vectors, watch)
+    sizes, values = ([], []) if watch is None else (watch.sizes, watch.values)
+    return with_coef(expansion, pruned.rows, pruned.coef), pruned.rows, pruned.removed, sizes, values
+
+
+def _prune(start: Start, options: Options, n_keep: int, watch: Any) -> Pruned:
+    return prune(
+        start.gram(), start.expansion.coef, n_keep=n_keep, criterion=options.criterion,
+        ridge=options.ridge, scale=start.task.scale, watch=watch,
+    )  # fmt: skip
+
+
+def _by_refining(start: Start, options: Options) -> Outcome:
+    """Prune to the end for the order in which vectors go; refine what is left at the sizes tried."""
+    expansion = start.expansion
+    _require_gradient(start, "method='refine'")
+    if options.max_vectors is not None and options.max_vectors >= expansion.n_vectors:
+        return _as_it_is(start, options)
+    stopped: Pruned | None = None
+    watch = None if options.max_vectors is not None else _watch(start, options)
+
+    def note(block: Block) -> None:
+        nonlocal stopped
+        if watch is not None and stopped is None:
+            stopped = watch(block)
+
+    last = _prune(start, options, 1, note)
+    order = np.concatenate((last.removed, last.rows))
+    target = fitting(expansion, start.X, start.outputs, start.task)
+
+    def refined(size: int) -> KernelExpansion:
+        return refine(
+            expansion, lambda m: np.sort(order[-m:]), target, size, start.task.scale,
+            max_iter=options.max_iter,
+        )  # fmt: skip
+
+    if watch is None:
+        assert options.max_vectors is not None
+        return refined(options.max_vectors), None, order[: -options.max_vectors], [], []
+    pruned = stopped if stopped is not None else last
+    measure, limit = _measure(start, options)
+    best, sizes, values = smallest(refined, lambda smaller: measure(smaller, None), limit, len(pruned.rows))
+    sign = 1.0 if options.scoring is None else -1.0
+    sizes, values = watch.sizes + sizes, watch.values + [sign * value for value in values]
+    if best is not None:
+        return best, None, order[: -best.n_vectors], sizes, values
+    return with_coef(expansion, pruned.rows, pruned.coef), pruned.rows, pruned.removed, sizes, values
+
+
+def _require_gradient(start: Start, what: str) -> None:
+    if not has_gradient(start.expansion.kernel):
         raise ValueError(
-            "X must be the square matrix of kernel values the model was fitted to, because its kernel is "
-            f"precomputed; got shape {X.shape}."
+            f"{what} moves vectors or fits coefficients and needs a kernel with a known derivative: 'rbf', "
+            f"'linear', 'poly' or 'sigmoid', not {start.expansion.kernel!r}; use method='prune'."
         )
-    if not precomputed and X.shape[1] != expansion.vectors.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features, but the model has {expansion.vectors.shape[1]}.")
-    return X
 
 
-def _vector_gram(expansion: KernelExpansion, X: Rows, n_threads: int) -> Array:  # (m, m) float64
-    m = expansion.n_vectors
-    if 8 * m * m > DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"the kernel matrix of the {m} vectors needs {_gigabytes(8.0 * m * m)}, above the limit of "
-            f"{_gigabytes(DENSE_LIMIT_BYTES)}; train on fewer rows, or reduce models of parts of them."
-        )
-    if isinstance(expansion.kernel, Precomputed):
-        rows = X[expansion.vectors.ravel()].astype(np.float64)
-        K = expansion.kernel(rows, expansion.vectors)
-    else:
-        vectors = expansion.vectors.astype(np.float64)
-        K = expansion.kernel(vectors, vectors, n_threads=n_threads)
-    if not np.isfinite(K).all():
-        raise ValueError("model: some kernel values between its vectors are not finite.")
-    return np.ascontiguousarray(K)
+def _measure(start: Start, options: Options) -> tuple[Any, float]:
+    """What must not grow, and how far it may."""
+    if options.scoring is None:
+        return start.loss, start.task.loss(start.outputs) + options.max_loss
+    score = start.scorer(options.scoring)
+    limit = options.max_loss - score(start.expansion, np.arange(start.expansion.n_vectors))
+    return (lambda smaller, rows: -score(smaller, rows)), limit
 
 
-def _task(reducible: Reducible, original: Any, X: Rows, y: Any, n_threads: int) -> tuple[Task, Array]:
-    """How the outputs are judged, and what the model says now."""
-    outputs = reducible.expansion(X, n_threads=n_threads).astype(np.float64)
-    if reducible.signs is not None:
-        if y is not None:
-            labels = column_or_1d(y, warn=True)
-        elif X is reducible.expansion.vectors and reducible.vector_labels is not None:
-            labels = reducible.vector_labels
-        else:
-            labels = original.predict(X)
-        return Margins(reducible.signs(labels)), outputs
-    if reducible.has_targets and y is not None:
-        values = np.asarray(y, dtype=np.float64).reshape(len(outputs), -1)
-        if values.shape != outputs.shape:
-            raise ValueError(
-                f"y must have {outputs.shape[1]} targets, as the model has, got {values.shape[1]}."
-            )
-        return Targets.of(values), outputs
-    return Targets.of(outputs), outputs
-
-
-def _watch(
-    reducible: Reducible,
-    expansion: KernelExpansion,
-    distinct: Array,
-    X: Rows,
-    y: Any,
-    task: Task,
-    outputs: Array,
-    max_loss: float,
-    scoring: Any,
-    n_threads: int,
-) -> EveryStep | NowAndThen:
-    if scoring is not None:
-        if y is None and (reducible.signs is not None or reducible.has_targets):
-            raise ValueError("y is needed for scoring; give X and y, best rows kept for validation.")
-        scorer = check_scoring(reducible.build(expansion, distinct), scoring=scoring)
-
-        def score(smaller: KernelExpansion, rows: Array | None) -> float:
-            kept = None if rows is None else distinct[rows]
-            return float(scorer(reducible.build(smaller, kept), X, y))
-
-        limit = score(expansion, np.arange(expansion.n_vectors)) - max_loss
+def _watch(start: Start, options: Options) -> EveryStep | NowAndThen:
+    expansion = start.expansion
+    if options.scoring is not None:
+        score = start.scorer(options.scoring)
+        limit = score(expansion, np.arange(expansion.n_vectors)) - options.max_loss
         return NowAndThen(expansion, score, lambda value: value < limit)
-    limit = task.loss(outputs) + max_loss
-    if 8 * X.shape[0] * expansion.n_vectors <= HELD_BYTES:
-        K = expansion.kernel(X, expansion.vectors, n_threads=n_threads).astype(np.float64)
-        return EveryStep(K, outputs, task, limit)
-
-    def loss(smaller: KernelExpansion, rows: Array | None) -> float:
-        return task.loss(smaller(X, n_threads=n_threads))
-
-    return NowAndThen(expansion, loss, lambda value: value > limit)
+    limit = start.task.loss(start.outputs) + options.max_loss
+    if 8 * start.X.shape[0] * expansion.n_vectors <= HELD_BYTES:
+        K = expansion.kernel(start.X, expansion.vectors, n_threads=start.n_threads).astype(np.float64)
+        return EveryStep(K, start.outputs, start.task, limit)
+    return NowAndThen(expansion, start.loss, lambda value: value > limit)

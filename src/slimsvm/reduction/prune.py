@@ -23,6 +23,9 @@ RIDGE = 1e-3
 DELAYED = 64
 # H is copied to a smaller matrix when this share of its rows is left: dead rows cost at most 1 / 0.8^2.
 COMPACTION_SHARE = 0.8
+# Costs this near each other, relatively, are equal up to rounding: the vector with the smaller number goes. The
+# last two vectors of a normalised kernel always tie in redundancy.
+TIE = 1e-8
 # A matrix that is not positive definite (a sigmoid kernel, rounding) gets a ridge this much larger.
 RIDGE_GROWTH = 10.0
 
@@ -222,7 +225,7 @@ class Pruner:
         for u in range(steps):
             costs = self._cost(inverse.diagonal, current * self._unit)
             costs[~inverse.alive] = np.inf
-            i = int(np.argmin(costs))  # Algorithm 2, line 3
+            i = int(np.argmax(costs <= costs.min() * (1.0 + TIE)))  # Algorithm 2, line 3
             given[u] = current[i]
             shares[:, u] = inverse.remove(i)
             current -= np.multiply.outer(shares[:, u], given[u])  # line 4

@@ -20,6 +20,11 @@ class Task(Protocol):
         ...
 
     @property
+    def weight(self) -> Array:  # (n,)
+        """Weight of each row."""
+        ...
+
+    @property
     def scale(self) -> Array:  # (k,)
         """Size of each output."""
         ...
@@ -37,9 +42,11 @@ class Margins:
     ----------
     signs : array of shape (n, k)
         -1 or +1, or 0 where a row does not concern an output (a pair of other classes).
+    weight : array of shape (n,)
     """
 
     signs: Array
+    weight: Array
     name: ClassVar[str] = "mean hinge loss"
 
     @property
@@ -49,8 +56,8 @@ class Margins:
 
     def loss(self, outputs: Array) -> float:
         """Mean of max(0, 1 - sign * output)."""
-        concerned = self.signs != 0
-        return float(Hinge().value(self.signs, outputs)[concerned].mean())
+        hinge = np.abs(self.signs) * Hinge().value(self.signs, outputs)
+        return float(self.weight @ hinge.sum(axis=1) / (self.weight @ np.abs(self.signs).sum(axis=1)))
 
 
 @dataclass(frozen=True)
@@ -61,17 +68,20 @@ class Targets:
     ----------
     values : array of shape (n, k)
     variance : array of shape (k,)
+    weight : array of shape (n,)
     """
 
     values: Array
     variance: Array
+    weight: Array
     name: ClassVar[str] = "mean squared error / variance"
 
     @staticmethod
-    def of(values: Array) -> Targets:
+    def of(values: Array, weight: Array) -> Targets:
         """Targets with their own variance; a constant one counts as it is."""
-        variance = values.var(axis=0)
-        return Targets(values, np.where(variance > 0, variance, 1.0))
+        share = weight / weight.sum()
+        variance = share @ np.square(values - share @ values)
+        return Targets(values, np.where(variance > 0, variance, 1.0), weight)
 
     @property
     def scale(self) -> Array:
@@ -80,7 +90,8 @@ class Targets:
 
     def loss(self, outputs: Array) -> float:
         """Mean of (output - value)^2 / variance."""
-        return float(np.mean(np.square(outputs - self.values) / self.variance))
+        errors = (np.square(outputs - self.values) / self.variance).mean(axis=1)
+        return float(self.weight @ errors / self.weight.sum())
 
 
 @dataclass(frozen=True)
