@@ -20,7 +20,9 @@ def problem(m, d, k, gamma=0.5, seed=0):
 
 
 @pytest.mark.parametrize("criterion", ["redundancy", "damage"])
-@pytest.mark.parametrize(("m", "d", "k"), [(1, 1, 1), (2, 1, 1), (12, 1, 1), (25, 2, 1), (30, 4, 3), (18, 20, 2)])
+@pytest.mark.parametrize(
+    ("m", "d", "k"), [(1, 1, 1), (2, 1, 1), (12, 1, 1), (25, 2, 1), (30, 4, 3), (18, 20, 2)]
+)
 def test_same_order_as_algorithm_1_and_fresh_inverses(m, d, k, criterion):
     _, K, coef = problem(m, d, k, seed=m)
     result = prune(K.copy(), coef, criterion=criterion, ridge=RIDGE)
@@ -33,7 +35,9 @@ def test_same_order_as_algorithm_1_and_fresh_inverses(m, d, k, criterion):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(2, 20), st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["redundancy", "damage"]))
+@given(
+    st.integers(2, 20), st.integers(1, 5), st.integers(0, 10**6), st.sampled_from(["redundancy", "damage"])
+)
 def test_same_order_on_random_problems(m, d, seed, criterion):
     _, K, coef = problem(m, d, 1, gamma=0.2, seed=seed)
     n_keep = 1 + seed % m

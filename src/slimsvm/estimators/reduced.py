@@ -51,7 +51,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         Stop by this score on the training rows instead of by the loss.
     refit : bool, default=False
         Whether to fit the coefficients again at the end.
-    ridge : float, default=1e-3
+    ridge : float, default=1e-5
         Added to the diagonal of the kernel matrix, relative to its mean.
     tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding.

@@ -149,7 +149,7 @@ def _rest_signs(labels: Array, classes: Array) -> Array:  # (n,) -> (n, n_output
 def _codes(labels: Array, classes: Array) -> Array:
     unknown = np.setdiff1d(labels, classes)
     if len(unknown):
-        raise ValueError(f"y has the label {unknown[0]!r}, which is not a class of the model.")
+        raise ValueError(f"y has the label {unknown[:1].tolist()[0]!r}, which is not a class of the model.")
     return np.searchsorted(classes, labels)
 
 
@@ -203,7 +203,13 @@ def _pairwise_kernel(model: Any, gamma: float | None) -> Kernel:
         options = model.kernel_params or {}
     else:
         options = {"filter_params": True, "gamma": gamma, "degree": model.degree, "coef0": model.coef0}
-    return FunctionKernel(partial(pairwise_kernels, metric=model.kernel, **options))
+    return FunctionKernel(partial(_pairwise, metric=model.kernel, **options))
+
+
+def _pairwise(X: Rows, Z: Rows, **options: Any) -> Array:
+    """Call scikit-learn's function; some of those refuse arrays that cannot be written to."""
+    X, Z = (rows if sparse.issparse(rows) else np.require(rows, requirements="W") for rows in (X, Z))
+    return pairwise_kernels(X, Z, **options)
 
 
 def _fitted_rows(model: Any, kernel: Kernel) -> Rows:

@@ -57,9 +57,9 @@ class Start:
         X = _checked_rows(original, whole, X)
         if y is not None:
             check_consistent_length(X, y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weight > 0).any():
+        if sample_weight is not None and not np.any(sample_weight):
             raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         expansion, distinct = whole.compact_with_rows()
         task, outputs = _task(reducible, original, X, y, weight, n_threads)
         return Start(reducible, expansion, distinct, X, y, task, outputs, n_threads)

@@ -110,7 +110,7 @@ def reduce(
         Stop by this score on X and y instead of by the loss; as in scikit-learn.
     refit : bool, default=False
         Whether to fit the coefficients to X and y again at the end, with the vectors as they are.
-    ridge : float, default=1e-3
+    ridge : float, default=1e-5
         The paper's lambda: added to the diagonal of the kernel matrix, relative to its mean.
     tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding; None means that of the machine.
@@ -132,8 +132,8 @@ def reduce(
 
     Notes
     -----
-    Equal vectors are merged first. The paper's alpha is the column of `dual_coef_`, its lambda is `ridge` and
-    its tau is `max_loss`. Reducing removes vectors from all outputs together: a multi-class `SVC` stays on
+    Equal vectors are merged first. The paper's alpha is a row of `dual_coef_`, its tau is `max_loss` and its
+    lambda is `ridge` (the paper takes 1e-3, which loses more of the function at each step). Reducing removes vectors from all outputs together: a multi-class `SVC` stays on
     one set of vectors.
 
     References
