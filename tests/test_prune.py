@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_reduction import algorithm_1, algorithm_2, coefficients_of
 
+from reference_reduction import algorithm_1, algorithm_2, coefficients_of
 from slimsvm.kernels import RBF, Linear, Polynomial, Sigmoid
 from slimsvm.reduction.exact import simplify
 from slimsvm.reduction.prune import DELAYED, DowndatedInverse, Pruner, prune
@@ -42,7 +42,7 @@ def test_same_order_on_random_problems(m, d, seed, criterion):
     _, K, coef = problem(m, d, 1, gamma=0.2, seed=seed)
     n_keep = 1 + seed % m
     result = prune(K.copy(), coef, n_keep=n_keep, criterion=criterion, ridge=RIDGE)
-    removed, left, expected = algorithm_1(K, coef, n_keep, RIDGE, criterion == "damage")
+    removed, _, expected = algorithm_1(K, coef, n_keep, RIDGE, criterion == "damage")
     assert result.removed.tolist() == removed
     np.testing.assert_allclose(result.coef, expected, rtol=1e-7, atol=1e-9)
 

@@ -42,7 +42,7 @@ class SmoothLoss(Protocol):
 
 @dataclass(frozen=True)
 class RoundedHinge:
-    """The hinge max(0, 1 - y f) with a parabola in place of its corner, from 1 - `rounding` to 1 + `rounding`.
+    """The hinge max(0, 1 - y f) with a parabola from 1 - `rounding` to 1 + `rounding` in place of its corner.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def nearest_vectors(
     *,
     max_iter: int,
 ) -> tuple[Array, Array]:  # (m, d), (m, k)
-    """Move Z to bring an expansion on it as near as possible to that on S; returns vectors and coefficients."""
+    """Move Z until the best expansion on it is nearest to that on S; returns vectors and coefficients."""
     unit = length_unit(kernel, S)
     scale = max(-distance(kernel, S, A, Z)[0], np.finfo(np.float64).tiny)
 

@@ -30,9 +30,9 @@ def _delegates(name: str) -> Any:
 class Reduced(MetaEstimatorMixin, BaseEstimator):
     r"""Fits an estimator, then makes it smaller with `reduce`; for pipelines and searches.
 
-    With f the function of the fitted estimator, the result is :math:`\sum_{j \le m} c_j k(v_j, \cdot) + b` with
-    the fewest vectors m whose loss on the training rows is at most `max_loss` above that of f, or with m =
-    `max_vectors`.
+    With f the function of the fitted estimator, the result is :math:`\sum_{j \le m} c_j k(v_j, \cdot) + b`
+    with the fewest vectors m whose loss on the training rows is at most `max_loss` above that of f, or with
+    m = `max_vectors`.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
 
     References
     ----------
-    Kobayashi and Otsu, Efficient reduction of support vectors in kernel-based methods (2009),
-    doi:10.1109/ICIP.2009.5414170.
+    Kobayashi and Otsu, Efficient reduction of support vectors in kernel-based methods, 16th IEEE
+    International Conference on Image Processing (2009).
 
     Examples
     --------

@@ -133,13 +133,13 @@ def reduce(
     Notes
     -----
     Equal vectors are merged first. The paper's alpha is a row of `dual_coef_`, its tau is `max_loss` and its
-    lambda is `ridge` (the paper takes 1e-3, which loses more of the function at each step). Reducing removes vectors from all outputs together: a multi-class `SVC` stays on
-    one set of vectors.
+    lambda is `ridge` (the paper takes 1e-3, which loses more of the function at each step). A vector leaves
+    all outputs at once: a multi-class `SVC` stays on one set of vectors.
 
     References
     ----------
-    Kobayashi and Otsu, Efficient reduction of support vectors in kernel-based methods (2009),
-    doi:10.1109/ICIP.2009.5414170.
+    Kobayashi and Otsu, Efficient reduction of support vectors in kernel-based methods, 16th IEEE
+    International Conference on Image Processing (2009).
 
     Downs, Gates and Masters, Exact simplification of support vector solutions (2001), Journal of Machine
     Learning Research 2, 293-297.

@@ -16,8 +16,8 @@ from scipy.linalg import blas, lapack
 
 from ..rows import Array
 
-# The paper's lambda, relative to the mean of the diagonal. The paper says "say 0.001"; over its benchmark sets
-# 1e-5 keeps as few vectors or fewer at the same loss (banana: 18 instead of 65), because less of each
+# The paper's lambda, relative to the mean of the diagonal. The paper says "say 0.001"; over its benchmark
+# sets 1e-5 keeps as few vectors or fewer at the same loss (banana: 18 instead of 65), because less of each
 # coefficient is lost on the way, and it is still far above rounding.
 RIDGE = 1e-5
 # Downdates held back before H is brought up to date: enough for the product to run at full speed, few
@@ -25,8 +25,8 @@ RIDGE = 1e-5
 DELAYED = 64
 # H is copied to a smaller matrix when this share of its rows is left: dead rows cost at most 1 / 0.8^2.
 COMPACTION_SHARE = 0.8
-# Costs this near each other, relatively, are equal up to rounding: the vector with the smaller number goes. The
-# last two vectors of a normalised kernel always tie in redundancy.
+# Costs this near each other, relatively, are equal up to rounding: the vector with the smaller number goes.
+# The last two vectors of a normalised kernel always tie in redundancy.
 TIE = 1e-8
 # A matrix that is not positive definite (a sigmoid kernel, rounding) gets a ridge this much larger.
 RIDGE_GROWTH = 10.0

@@ -57,8 +57,8 @@ def _expansion_like(expansion: KernelExpansion, Z: Array, B: Array, b: Array) ->
 def fitting(original: KernelExpansion, X: Rows, outputs: Array, task: Task) -> Fitting:
     """The loss that the model itself minimised, as far as the model tells.
 
-    For classifiers it is the hinge with the model's own C, which is the largest of its coefficients; models of
-    targets or of nothing are followed in their outputs, so that noise in the targets is not learnt again.
+    For classifiers it is the hinge with the model's own C, which is the largest of its coefficients; models
+    of targets or of nothing are followed in their outputs, so that noise in the targets is not learnt again.
     """
     X = dense(X).astype(np.float64)
     if isinstance(task, Margins):
