@@ -396,7 +396,29 @@ def test_errors_name_what_is_wrong(call, error, message):
         call()
 
 
-def test_too_large_says_the_bytes(monkeypatch):
-    monkeypatch.setattr("slimsvm.reduction.inputs.DENSE_LIMIT_BYTES", 1000)
+def test_too_large_is_pruned_in_parts_first(monkeypatch):
+    X, y = make_banana(600, random_state=0)
+    svc = SVC(C=1.0).fit(X, y)
+    n = len(svc.support_)
+    at_once = reduce(svc, X, y, max_vectors=30)
+    monkeypatch.setattr("slimsvm.reduction.inputs.DENSE_LIMIT_BYTES", 8 * 60**2)
+    assert n > 120
+    in_parts = reduce(svc, X, y, max_vectors=30)
+    assert in_parts.n_vectors_ == 30
+    removed = in_parts.reduction_.removed
+    np.testing.assert_array_equal(
+        in_parts.support_vectors_, svc.support_vectors_[np.setdiff1d(np.arange(n), removed)]
+    )
+    assert in_parts.reduction_.values[-1] < at_once.reduction_.values[-1] + 0.05
+    slim = reduce(svc, X, y)
+    assert slim.n_vectors_ < 60
+    assert slim.reduction_.values[-1] <= svc_hinge(svc, X, y) + 0.025
     with pytest.raises(MemoryError, match="GiB"):
-        reduce(fitted())
+        reduce(svc, method="exact")
+    monkeypatch.setattr("slimsvm.reduction.inputs.DENSE_LIMIT_BYTES", 8 * 4**2)
+    with pytest.raises(MemoryError, match="exceeds max_loss"):
+        reduce(svc, X, y)
+
+
+def svc_hinge(svc, X, y):
+    return np.maximum(0, 1 - np.where(y == svc.classes_[1], 1, -1) * svc.decision_function(X)).mean()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..kernels import Precomputed
 from ..problem import DENSE_LIMIT_BYTES, _gigabytes
 from ..rows import Array, Rows, as_rows
 from .adapters import Reducible, as_reducible
+from .parts import prune_in_parts
 from .task import Margins, Targets, Task
 
 
@@ -64,9 +65,20 @@ class Start:
         task, outputs = _task(reducible, original, X, y, weight, n_threads)
         return Start(reducible, expansion, distinct, X, y, task, outputs, n_threads)
 
-    def gram(self) -> Array:  # (m, m), float64, to be overwritten
-        """Kernel matrix of the vectors."""
-        return _vector_gram(self.expansion, self.X, self.n_threads)
+    def gram(self, expansion: KernelExpansion | None = None) -> Array:  # (m, m), float64, to be overwritten
+        """Kernel matrix of the vectors of an expansion on the model's vectors, by default the model's."""
+        return _vector_gram(self.expansion if expansion is None else expansion, self.X, self.n_threads)
+
+    def pruned_to_fit(self, *, criterion: str, ridge: float) -> Start:
+        """The same with so many vectors fewer that their kernel matrix can be held."""
+        n_most = int(np.sqrt(DENSE_LIMIT_BYTES / 8))
+        if self.expansion.n_vectors <= n_most:
+            return self
+        smaller, rows = prune_in_parts(
+            self.expansion, self.gram, n_most, max(2, n_most // 2),
+            criterion=criterion, ridge=ridge, scale=self.task.scale,
+        )  # fmt: skip
+        return replace(self, expansion=smaller, distinct=self.distinct[rows])
 
     def build(self, smaller: KernelExpansion, rows: Array | None) -> Any:
         """The model with this expansion, whose vectors are `rows` of `expansion` (None: others)."""
@@ -116,7 +128,7 @@ def _vector_gram(expansion: KernelExpansion, X: Rows, n_threads: int) -> Array: 
     if 8 * m * m > DENSE_LIMIT_BYTES:
         raise MemoryError(
             f"the kernel matrix of the {m} vectors needs {_gigabytes(8.0 * m * m)}, above the limit of "
-            f"{_gigabytes(DENSE_LIMIT_BYTES)}; train on fewer rows, or reduce models of parts of them."
+            f"{_gigabytes(DENSE_LIMIT_BYTES)}; use method='prune', which can work in parts, or fewer rows."
         )
     if isinstance(expansion.kernel, Precomputed):
         rows = X[expansion.vectors.ravel()].astype(np.float64)

@@ -177,8 +177,12 @@ def reduce(
 def _reduce(start: Start, options: Options) -> tuple[Any, Reduction]:
     """Return the smaller model and the report."""
     run = {"prune": _by_pruning, "exact": _by_simplifying, "refine": _by_refining}[options.method]
+    whole = start
     if start.expansion.n_vectors == 0:
         run = _as_it_is
+    elif options.method != "exact":
+        start = start.pruned_to_fit(criterion=options.criterion, ridge=options.ridge)
+        _check_parts(whole, start, options)
     smaller, rows, removed, sizes, values = run(start, options)
     if options.refit and options.method != "refine" and smaller.n_vectors:
         _require_gradient(start, "refit=True")
@@ -187,15 +191,33 @@ def _reduce(start: Start, options: Options) -> tuple[Any, Reduction]:
     if options.scoring is None or not len(sizes):
         measure = start.task.name
         if not len(sizes):
-            sizes, values = [start.expansion.n_vectors], [start.task.loss(start.outputs)]
+            sizes, values = [whole.expansion.n_vectors], [start.task.loss(start.outputs)]
         sizes, values = [*sizes, smaller.n_vectors], [*values, start.loss(smaller, rows)]
     else:
         measure = "score"
     report = Reduction(
         options.method, measure, start.reducible.expansion.n_vectors, smaller.n_vectors,
-        np.array(sizes), np.array(values), removed, 0.0,
+        np.array(sizes), np.array(values), _removed(whole, start, removed), 0.0,
     )  # fmt: skip
     return start.build(smaller, rows), report
+
+
+def _check_parts(whole: Start, start: Start, options: Options) -> None:
+    """A model pruned in parts to fit must still be good enough to go on from."""
+    if start is whole or options.max_vectors is not None:
+        return
+    measure, limit = _measure(start, options)
+    if measure(start.expansion, None) > limit:
+        raise MemoryError(
+            "the model has more vectors than can be pruned as one, and pruning it in parts to "
+            f"{start.expansion.n_vectors} already exceeds max_loss; raise max_loss, or give max_vectors."
+        )
+
+
+def _removed(whole: Start, start: Start, removed: Array) -> Array:
+    """Numbers in the model of the vectors removed: those that went to make it fit first, then in order."""
+    before = np.setdiff1d(whole.distinct, start.distinct)
+    return np.concatenate((before, start.distinct[removed]))
 
 
 Outcome = tuple[KernelExpansion, Array | None, Array, list[int], list[float]]
@@ -282,7 +304,7 @@ def _measure(start: Start, options: Options) -> tuple[Any, float]:
     if options.scoring is None:
         return start.loss, start.task.loss(start.outputs) + options.max_loss
     score = start.scorer(options.scoring)
-    limit = options.max_loss - score(start.expansion, np.arange(start.expansion.n_vectors))
+    limit = options.max_loss - score(start.reducible.expansion, None)
     return (lambda smaller, rows: -score(smaller, rows)), limit
 
 
@@ -290,10 +312,10 @@ def _watch(start: Start, options: Options) -> EveryStep | NowAndThen:
     expansion = start.expansion
     if options.scoring is not None:
         score = start.scorer(options.scoring)
-        limit = score(expansion, np.arange(expansion.n_vectors)) - options.max_loss
+        limit = score(start.reducible.expansion, None) - options.max_loss
         return NowAndThen(expansion, score, lambda value: value < limit)
     limit = start.task.loss(start.outputs) + options.max_loss
     if 8 * start.X.shape[0] * expansion.n_vectors <= HELD_BYTES:
         K = expansion.kernel(start.X, expansion.vectors, n_threads=start.n_threads).astype(np.float64)
-        return EveryStep(K, start.outputs, start.task, limit)
+        return EveryStep(K, K @ expansion.coef + expansion.intercept, start.task, limit)
     return NowAndThen(expansion, start.loss, lambda value: value > limit)

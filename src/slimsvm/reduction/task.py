@@ -110,7 +110,8 @@ class Reduction:
     values : array
         The measure at each of them.
     removed : array
-        Numbers of the vectors removed by pruning, in order, counted in the model's distinct vectors.
+        Numbers in the model of the vectors removed, in order; equal vectors, which are merged before, not
+        among them.
     seconds : float
         Wall time.
     """
