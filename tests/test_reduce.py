@@ -290,6 +290,16 @@ def test_refit_lowers_the_loss_at_the_same_vectors():
     assert fitted.reduction_.values[-1] < plain.reduction_.values[-1]
 
 
+@pytest.mark.parametrize("kernel", ["laplacian", "precomputed"])
+def test_refit_needs_no_derivative(kernel):
+    X, y = make_regression(80, 2, noise=1.0, random_state=0)
+    K = rbf_kernel(X, gamma=0.5)
+    rows = K if kernel == "precomputed" else X
+    ridge = KernelRidge(alpha=0.1, kernel=kernel).fit(rows, y)
+    plain, fitted = (reduce(ridge, rows, max_vectors=15, refit=r) for r in (False, True))
+    assert fitted.reduction_.values[-1] < plain.reduction_.values[-1]
+
+
 def test_our_estimators_stay_themselves():
     X, y = make_banana(150, random_state=0)
     model = LSSVC().fit(X.astype(np.float32), y)

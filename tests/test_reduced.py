@@ -19,7 +19,7 @@ from slimsvm.datasets import make_banana
     [
         Reduced(SVC()),
         Reduced(SVC(kernel="linear"), method="exact"),
-        Reduced(SVC(), method="refine", max_iter=20),
+        Reduced(SVC(), method="refine", max_iter=5),
         Reduced(SVR()),
         Reduced(KernelRidge(kernel="rbf")),
         Reduced(KernelPCA(n_components=2, kernel="rbf", random_state=0)),

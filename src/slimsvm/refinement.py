@@ -8,7 +8,7 @@ vectors, coefficients, intercept and the widths of the kernel. All outputs are t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -268,27 +268,71 @@ def fit_expansion(
     intercept: Array,  # (k,)
     *,
     max_iter: int,
-    move: bool = True,
 ) -> tuple[Array, Array, Array]:  # (m, d), (m, k), (k,)
-    """Minimise `regularised_loss` over coefficients and intercept and, if `move`, the vectors.
+    """Minimise `regularised_loss` over vectors, coefficients and intercept.
 
     The coefficients are those of a basis that is orthonormal in the feature space at the start, which makes
     the problem well conditioned.
     """
     unit = length_unit(kernel, X)
     L = factor_gram(kernel(Z, Z))
-    fixed = Z
 
     def coefficients(T: Array) -> Array:
         return linalg.solve_triangular(L, T, lower=True, trans="T")
 
     def objective(parts: list[Array]) -> tuple[float, list[Array]]:
-        T, b = parts[0], parts[1]
-        vectors = parts[2] * unit if move else fixed
-        value, gradient = regularised_loss(kernel, X, Y, weights, loss, penalty, vectors, coefficients(T), b)
-        out = [linalg.solve_triangular(L, gradient.coef, lower=True), gradient.intercept]
-        return value, [*out, gradient.vectors * unit] if move else out
+        T, b, scaled = parts
+        value, gradient = regularised_loss(
+            kernel, X, Y, weights, loss, penalty, scaled * unit, coefficients(T), b
+        )
+        in_basis = linalg.solve_triangular(L, gradient.coef, lower=True)
+        return value, [in_basis, gradient.intercept, gradient.vectors * unit]
 
-    start = [L.T @ B, intercept, Z / unit] if move else [L.T @ B, intercept]
-    found, _ = minimise(objective, start, max_iter=max_iter)
-    return (found[2] * unit if move else fixed), coefficients(found[0]), found[1]
+    (T, b, scaled), _ = minimise(objective, [L.T @ B, intercept, Z / unit], max_iter=max_iter)
+    return scaled * unit, coefficients(T), b
+
+
+Blocks = Callable[[], Iterator[tuple[slice, Array]]]
+
+
+def fit_coefficients(
+    blocks: Blocks,
+    Kzz: Array,  # (m, m)
+    Y: Array,  # (n, k)
+    weights: Array,  # (n, k)
+    loss: SmoothLoss,
+    penalty: Array,  # (k,)
+    B: Array,  # (m, k)
+    intercept: Array,  # (k,)
+    *,
+    max_iter: int,
+) -> tuple[Array, Array]:  # (m, k), (k,)
+    """Minimise `regularised_loss` over coefficients and intercept, with the vectors as they are.
+
+    Parameters
+    ----------
+    blocks : callable
+        Each call yields slices of the rows with their kernel values (rows, m).
+    Kzz : array of shape (m, m)
+        Kernel matrix of the vectors.
+    """
+    L = factor_gram(Kzz)
+
+    def coefficients(T: Array) -> Array:
+        return linalg.solve_triangular(L, T, lower=True, trans="T")
+
+    def objective(parts: list[Array]) -> tuple[float, list[Array]]:
+        T, b = parts
+        current = coefficients(T)
+        value = 0.5 * float(np.einsum("jo,jo,o->", T, T, penalty))  # |f|^2 in the orthonormal basis
+        in_coef, in_intercept = np.zeros_like(current), np.zeros_like(b)
+        for rows, K in blocks():
+            F = K @ current + b
+            value += float(np.vdot(weights[rows], loss.value(Y[rows], F)))
+            slope = weights[rows] * loss.derivative(Y[rows], F)
+            in_coef += K.T @ slope
+            in_intercept += slope.sum(axis=0)
+        return value, [linalg.solve_triangular(L, in_coef, lower=True) + T * penalty, in_intercept]
+
+    (T, b), _ = minimise(objective, [L.T @ B, intercept], max_iter=max_iter)
+    return coefficients(T), b

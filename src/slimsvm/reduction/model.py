@@ -109,7 +109,8 @@ def reduce(
     scoring : str, callable or None, default=None
         Stop by this score on X and y instead of by the loss; as in scikit-learn.
     refit : bool, default=False
-        Whether to fit the coefficients to X and y again at the end, with the vectors as they are.
+        Whether to fit the coefficients to X and y again at the end, with the vectors as they are. A good
+        idea with `max_vectors`, if X and y are the training data (or None).
     ridge : float, default=1e-5
         The paper's lambda: added to the diagonal of the kernel matrix, relative to its mean.
     tol : float or None, default=None
@@ -185,9 +186,10 @@ def _reduce(start: Start, options: Options) -> tuple[Any, Reduction]:
         _check_parts(whole, start, options)
     smaller, rows, removed, sizes, values = run(start, options)
     if options.refit and options.method != "refine" and smaller.n_vectors:
-        _require_gradient(start, "refit=True")
-        target = fitting(start.expansion, start.X, start.outputs, start.task)
-        smaller = target.fit(smaller, max_iter=options.max_iter, move=False)
+        Kzz = start.gram(smaller)
+        norms = np.einsum("jo,jo->o", smaller.coef, Kzz @ smaller.coef)
+        target = fitting(start.reducible.expansion.coef, norms, start.X, start.outputs, start.task)
+        smaller = target.refit(smaller, Kzz, max_iter=options.max_iter, n_threads=start.n_threads)
     if options.scoring is None or not len(sizes):
         measure = start.task.name
         if not len(sizes):
@@ -257,7 +259,11 @@ def _prune(start: Start, options: Options, n_keep: int, watch: Any) -> Pruned:
 def _by_refining(start: Start, options: Options) -> Outcome:
     """Prune to the end for the order in which vectors go; refine what is left at the sizes tried."""
     expansion = start.expansion
-    _require_gradient(start, "method='refine'")
+    if not has_gradient(expansion.kernel):
+        raise ValueError(
+            "method='refine' moves the vectors and needs a kernel with a known derivative: 'rbf', 'linear', "
+            f"'poly' or 'sigmoid', not {expansion.kernel!r}; use method='prune'."
+        )
     if options.max_vectors is not None and options.max_vectors >= expansion.n_vectors:
         return _as_it_is(start, options)
     stopped: Pruned | None = None
@@ -270,7 +276,8 @@ def _by_refining(start: Start, options: Options) -> Outcome:
 
     last = _prune(start, options, 1, note)
     order = np.concatenate((last.removed, last.rows))
-    target = fitting(expansion, start.X, start.outputs, start.task)
+    norms = np.square(expansion.rkhs_norm())
+    target = fitting(start.reducible.expansion.coef, norms, start.X, start.outputs, start.task)
 
     def refined(size: int) -> KernelExpansion:
         return refine(
@@ -289,14 +296,6 @@ def _by_refining(start: Start, options: Options) -> Outcome:
     if best is not None:
         return best, None, order[: -best.n_vectors], sizes, values
     return with_coef(expansion, pruned.rows, pruned.coef), pruned.rows, pruned.removed, sizes, values
-
-
-def _require_gradient(start: Start, what: str) -> None:
-    if not has_gradient(start.expansion.kernel):
-        raise ValueError(
-            f"{what} moves vectors or fits coefficients and needs a kernel with a known derivative: 'rbf', "
-            f"'linear', 'poly' or 'sigmoid', not {start.expansion.kernel!r}; use method='prune'."
-        )
 
 
 def _measure(start: Start, options: Options) -> tuple[Any, float]:
