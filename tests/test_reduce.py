@@ -272,6 +272,15 @@ def test_refine_several_classes(model):
     assert slim.score(X, y) > 0.95
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_refine_other_kernels(kernel):
+    X, y = make_banana(150, random_state=0)
+    svc = SVC(kernel=kernel, coef0=1.0, gamma=0.1).fit(sparse.csr_matrix(X), y)
+    slim = reduce(svc, sparse.csr_matrix(X), y, method="refine", max_vectors=6)
+    assert slim.n_vectors_ == 6
+    assert slim.score(X, y) > svc.score(sparse.csr_matrix(X), y) - 0.05
+
+
 def test_refine_regression_and_components():
     X, y = make_regression(100, 2, noise=1.0, random_state=0)
     ridge = KernelRidge(alpha=0.01, kernel="rbf", gamma=0.1).fit(X, y)
@@ -397,6 +406,7 @@ BAD = [
     (lambda: reduce(fitted(), n_jobs=0), ValueError, "n_jobs"),
     (lambda: reduce(KernelExpansion(Laplacian(1.0), X2, np.ones(80), 0.0), method="refine", max_vectors=5),
      ValueError, "known derivative"),
+    (lambda: reduce(fitted(kernel="sigmoid"), method="refine"), ValueError, "positive definite"),
 ]  # fmt: skip
 
 

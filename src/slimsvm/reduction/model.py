@@ -259,10 +259,10 @@ def _prune(start: Start, options: Options, n_keep: int, watch: Any) -> Pruned:
 def _by_refining(start: Start, options: Options) -> Outcome:
     """Prune to the end for the order in which vectors go; refine what is left at the sizes tried."""
     expansion = start.expansion
-    if not has_gradient(expansion.kernel):
+    if not (has_gradient(expansion.kernel) and is_positive_definite(expansion.kernel)):
         raise ValueError(
-            "method='refine' moves the vectors and needs a kernel with a known derivative: 'rbf', 'linear', "
-            f"'poly' or 'sigmoid', not {expansion.kernel!r}; use method='prune'."
+            "method='refine' moves the vectors and needs a positive definite kernel with a known derivative: "
+            f"'rbf', 'linear' or 'poly' with coef0 >= 0, not {expansion.kernel!r}; use method='prune'."
         )
     if options.max_vectors is not None and options.max_vectors >= expansion.n_vectors:
         return _as_it_is(start, options)

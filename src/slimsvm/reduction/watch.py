@@ -13,7 +13,7 @@ from .task import Task
 
 # The loss is followed through every elimination where the kernel values between data and vectors fit here;
 # beyond, it is computed anew each time the size has shrunk by CHECK_SHARE.
-HELD_BYTES = 2**30
+HELD_BYTES = 2 * 2**30
 CHECK_SHARE = 0.02
 
 
