@@ -4,7 +4,9 @@ from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
 from .estimators import LSSVC, LSSVR, EmpiricalFeatureMap, EmpiricalSVC, FullSVC
+from .estimators.reduced import Reduced
 from .expansion import KernelExpansion
+from .reduction import reduce
 
 __version__ = version("slimsvm")
 
@@ -17,5 +19,7 @@ __all__ = [
     "FullSVC",
     "KernelExpansion",
     "ModelFormatError",
+    "Reduced",
     "SlimsvmError",
+    "reduce",
 ]

@@ -1,0 +1,183 @@
+"""Refining a reduced expansion: fewer vectors that need not be among the original ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..expansion import KernelExpansion
+from ..losses import Squared
+from ..refinement import RoundedHinge, SmoothLoss, fit_coefficients, fit_expansion, nearest_vectors
+from ..rows import Array, Rows, dense
+from .task import Margins, Targets, Task
+from .watch import HELD_BYTES
+
+# The search over sizes ends when the sizes that do and do not keep the loss are this near.
+SIZE_RATIO = 1.1
+# A function that follows given outputs is held to their size: the penalty on its norm is this share of what
+# the original function would cost.
+OUTPUT_PENALTY = 1e-4
+# Kernel values computed at a time while coefficients are fitted again; those within HELD_BYTES are kept.
+KERNEL_BLOCK_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What the coefficients and vectors are fitted to.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+    Y, weights : arrays of shape (n, k)
+    loss : SmoothLoss
+    penalty : array of shape (k,)
+    """
+
+    X: Rows
+    Y: Array
+    weights: Array
+    loss: SmoothLoss
+    penalty: Array
+
+    def refine(self, expansion: KernelExpansion, *, max_iter: int) -> KernelExpansion:
+        """Fit vectors, coefficients and intercept; starts from those of the expansion."""
+        Z = dense(expansion.vectors).astype(np.float64)
+        Z, B, b = fit_expansion(
+            expansion.kernel, dense(self.X).astype(np.float64), self.Y, self.weights, self.loss, self.penalty,
+            Z, expansion.coef.astype(np.float64), expansion.intercept.astype(np.float64), max_iter=max_iter,
+        )  # fmt: skip
+        return _expansion_like(expansion, Z, B, b)
+
+    def refit(
+        self, expansion: KernelExpansion, Kzz: Array, *, max_iter: int, n_threads: int
+    ) -> KernelExpansion:
+        """Fit coefficients and intercept; Kzz is the kernel matrix of the vectors."""
+        n, m = self.Y.shape[0], expansion.n_vectors
+        step = max(1, min(n, KERNEL_BLOCK_BYTES // (8 * m)))
+        held: dict[int, Array] = {}
+
+        def blocks() -> Iterator[tuple[slice, Array]]:
+            for start in range(0, n, step):
+                rows = slice(start, min(n, start + step))
+                K = held.get(start)
+                if K is None:
+                    K = expansion.kernel(self.X[rows], expansion.vectors, n_threads=n_threads)
+                    K = K.astype(np.float64, copy=False)
+                    if 8 * m * rows.stop <= HELD_BYTES:
+                        held[start] = K
+                yield rows, K
+
+        B, b = fit_coefficients(
+            blocks, Kzz, self.Y, self.weights, self.loss, self.penalty,
+            expansion.coef.astype(np.float64), expansion.intercept.astype(np.float64), max_iter=max_iter,
+        )  # fmt: skip
+        return _expansion_like(expansion, expansion.vectors, B, b)
+
+
+def _expansion_like(expansion: KernelExpansion, Z: Rows, B: Array, b: Array) -> KernelExpansion:
+    dtype = expansion.coef.dtype
+    vectors = Z if Z is expansion.vectors else Z.astype(dtype)
+    return KernelExpansion(expansion.kernel, vectors, B.astype(dtype), b.astype(dtype))
+
+
+def fitting(coef: Array, norms: Array, X: Rows, outputs: Array, task: Task) -> Fitting:
+    """The loss that the model itself minimised, as far as the model tells.
+
+    For classifiers it is the hinge with the model's own C, which is the largest of its coefficients; models
+    of targets or of nothing are followed in their outputs, so that noise in the targets is not learnt again.
+
+    Parameters
+    ----------
+    coef : array of shape (m, k)
+        Coefficients of the model.
+    norms : array of shape (k,)
+        Squared norm of its functions.
+    X : array or CSR of shape (n, d)
+    outputs : array of shape (n, k)
+        Of the model, on X.
+    task : Task
+    """
+    if isinstance(task, Margins):
+        C = np.abs(coef).max(axis=0).astype(np.float64)
+        C = np.where(C > 0, C, 1.0)
+        weights = np.abs(task.signs) * task.weight[:, None]
+        total = weights.sum()
+        weights /= total
+        return Fitting(X, task.signs, weights, RoundedHinge(), 1.0 / (C * total))
+    assert isinstance(task, Targets)
+    share = task.weight / task.weight.sum()
+    weights = np.multiply.outer(share, 1.0 / (outputs.shape[1] * task.variance))
+    penalty = OUTPUT_PENALTY / (outputs.shape[1] * np.where(norms > 0, norms, 1.0))
+    return Fitting(X, outputs, weights, Squared(), penalty)
+
+
+def refine(
+    original: KernelExpansion,
+    start: Callable[[int], Array],
+    target: Fitting,
+    n_vectors: int,
+    scale: Array,
+    *,
+    max_iter: int,
+) -> KernelExpansion:
+    """An expansion on `n_vectors` vectors: nearest in the feature space first, then best in the loss.
+
+    Parameters
+    ----------
+    original : KernelExpansion
+    start : callable
+        From a number to the numbers of so many of the original vectors.
+    target : Fitting
+    n_vectors : int
+    scale : array of shape (k,)
+        Size of each output.
+    max_iter : int
+        Limit of the optimiser's iterations in each of the two stages.
+    """
+    S = dense(original.vectors).astype(np.float64)
+    A = original.coef / scale
+    Z, B = nearest_vectors(original.kernel, S, A, S[start(n_vectors)], max_iter=max_iter)
+    near = _expansion_like(original, Z, B * scale, original.intercept)
+    return target.refine(near, max_iter=max_iter)
+
+
+def smallest(
+    refined: Callable[[int], KernelExpansion],
+    loss: Callable[[KernelExpansion], float],
+    limit: float,
+    n_good: int,
+) -> tuple[KernelExpansion | None, list[int], list[float]]:
+    """Bisection over the size for the fewest vectors whose loss stays below the limit.
+
+    Parameters
+    ----------
+    refined : callable
+        From a size to an expansion.
+    loss : callable
+    limit : float
+    n_good : int
+        A size known to be good.
+
+    Returns
+    -------
+    expansion : KernelExpansion or None
+        None if no smaller size is good enough.
+    sizes, values : lists
+        What was tried, and its loss.
+    """
+    best, sizes, values = None, [], []
+    n_bad = 0
+    while n_good - n_bad > 1 and n_good > SIZE_RATIO * n_bad:
+        size = int(np.sqrt(n_good * max(n_bad, 1)))
+        size = min(max(size, n_bad + 1), n_good - 1)
+        candidate = refined(size)
+        value = loss(candidate)
+        sizes.append(size)
+        values.append(value)
+        if value <= limit:
+            best, n_good = candidate, size
+        else:
+            n_bad = size
+    return best, sizes, values
