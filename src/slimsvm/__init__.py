@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import LSSVC, LSSVR, FullSVC
+from .estimators import LSSVC, LSSVR, FullSVC, GreedyLSSVC, GreedyLSSVR
 from .expansion import KernelExpansion
 
 __version__ = version("slimsvm")
@@ -13,6 +13,8 @@ __all__ = [
     "LSSVR",
     "DataFormatError",
     "FullSVC",
+    "GreedyLSSVC",
+    "GreedyLSSVR",
     "KernelExpansion",
     "ModelFormatError",
     "SlimsvmError",

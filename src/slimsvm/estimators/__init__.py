@@ -1,6 +1,7 @@
 """The estimators: each validates, composes and stores; the work is done by functions on arrays."""
 
 from .full import FullSVC
+from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
 
-__all__ = ["LSSVC", "LSSVR", "FullSVC"]
+__all__ = ["LSSVC", "LSSVR", "FullSVC", "GreedyLSSVC", "GreedyLSSVR"]

@@ -1,0 +1,1 @@
+"""Selection: choosing vectors among the training rows, one file per rule."""
