@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import LSSVC, LSSVR, FullSVC, GreedyLSSVC, GreedyLSSVR
+from .estimators import LSSVC, LSSVR, FullSVC, GreedyLSSVC, GreedyLSSVR, TwoStageLSSVC, TwoStageLSSVR
 from .expansion import KernelExpansion
 
 __version__ = version("slimsvm")
@@ -18,4 +18,6 @@ __all__ = [
     "KernelExpansion",
     "ModelFormatError",
     "SlimsvmError",
+    "TwoStageLSSVC",
+    "TwoStageLSSVR",
 ]

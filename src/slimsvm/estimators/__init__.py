@@ -3,5 +3,6 @@
 from .full import FullSVC
 from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
+from .two_stage import TwoStageLSSVC, TwoStageLSSVR
 
-__all__ = ["LSSVC", "LSSVR", "FullSVC", "GreedyLSSVC", "GreedyLSSVR"]
+__all__ = ["LSSVC", "LSSVR", "FullSVC", "GreedyLSSVC", "GreedyLSSVR", "TwoStageLSSVC", "TwoStageLSSVR"]
