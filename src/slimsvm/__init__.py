@@ -3,7 +3,19 @@
 from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import LSSVC, LSSVR, FullSVC, GreedyLSSVC, GreedyLSSVR, TwoStageLSSVC, TwoStageLSSVR
+from .estimators import (
+    LSSVC,
+    LSSVR,
+    FullSVC,
+    GreedyLSSVC,
+    GreedyLSSVR,
+    MatchingPursuitSVC,
+    MatchingPursuitSVR,
+    SparseGreedyGPC,
+    SparseGreedyGPR,
+    TwoStageLSSVC,
+    TwoStageLSSVR,
+)
 from .expansion import KernelExpansion
 
 __version__ = version("slimsvm")
@@ -16,8 +28,12 @@ __all__ = [
     "GreedyLSSVC",
     "GreedyLSSVR",
     "KernelExpansion",
+    "MatchingPursuitSVC",
+    "MatchingPursuitSVR",
     "ModelFormatError",
     "SlimsvmError",
+    "SparseGreedyGPC",
+    "SparseGreedyGPR",
     "TwoStageLSSVC",
     "TwoStageLSSVR",
 ]

@@ -3,6 +3,19 @@
 from .full import FullSVC
 from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
+from .pursuit import MatchingPursuitSVC, MatchingPursuitSVR, SparseGreedyGPC, SparseGreedyGPR
 from .two_stage import TwoStageLSSVC, TwoStageLSSVR
 
-__all__ = ["LSSVC", "LSSVR", "FullSVC", "GreedyLSSVC", "GreedyLSSVR", "TwoStageLSSVC", "TwoStageLSSVR"]
+__all__ = [
+    "LSSVC",
+    "LSSVR",
+    "FullSVC",
+    "GreedyLSSVC",
+    "GreedyLSSVR",
+    "MatchingPursuitSVC",
+    "MatchingPursuitSVR",
+    "SparseGreedyGPC",
+    "SparseGreedyGPR",
+    "TwoStageLSSVC",
+    "TwoStageLSSVR",
+]
