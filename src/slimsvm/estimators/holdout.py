@@ -25,7 +25,7 @@ def split(
         held[rng.choice(group, size=max(0, size), replace=False)] = True
     if not held.any():
         raise ValueError(
-            f"validation_fraction={fraction!r} holds out no row of n_samples={n}; raise it, or give more rows."
+            f"validation_fraction={fraction!r} holds out no row of n_samples={n}; raise it or give more rows."
         )
     return np.flatnonzero(~held), np.flatnonzero(held)
 
