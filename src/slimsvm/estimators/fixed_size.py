@@ -138,7 +138,7 @@ class PrunedLSSVC(KernelClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # the rows with large coefficients are the hard ones: few of them alone do not say what the classes are
+        # the rows with large coefficients are the hard ones: few of them do not say what the classes are
         tags.classifier_tags.poor_score = True
         return tags
 
