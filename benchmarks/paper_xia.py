@@ -4,8 +4,8 @@
     python benchmarks/paper_xia.py speed    n = 5000, 100 vectors: both stages beside one kernel matrix
 
 What is printed is kept in benchmarks/results/xia_<name>.md, the pictures beside it. The paper gives no table
-but pictures, and says that the machines separate the spirals and keep "an excellent generalization capacity" on
-the checkerboard. Its sigma is 1 / sqrt(2 gamma); for the checkerboard it is a share of the side.
+but pictures, and says that the machines separate the spirals and keep "an excellent generalization capacity"
+on the checkerboard. Its sigma is 1 / sqrt(2 gamma); for the checkerboard it is a share of the side.
 """
 
 from __future__ import annotations
