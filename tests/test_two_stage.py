@@ -1,0 +1,191 @@
+"""Laws of the two-stage machines (Xia, Li and Irwin)."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from slimsvm import LSSVC, TwoStageLSSVC, TwoStageLSSVR
+from slimsvm.datasets import make_banana, make_checkerboard, make_two_spirals
+from slimsvm.kernels import RBF
+from slimsvm.selection.two_stage import TwoStage, press
+
+KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]
+
+
+def loss(D, Y, P):
+    """J of eq. (26) by a direct solve."""
+    P = list(P)
+    return float(((Y - D[:, P] @ np.linalg.lstsq(D[:, P], Y, rcond=None)[0]) ** 2).sum())
+
+
+def problem(n=40, p=30, k=1, seed=0, gamma=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    Y = np.sign(rng.normal(size=(n, k)))
+    return RBF(gamma)(X, X[:p]) + 1.0, Y
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("gamma", [0.05, 0.5, 5.0])
+def test_forward_is_orthogonal_least_squares_by_exhaustion(k, gamma):
+    D, Y = problem(k=k, gamma=gamma)
+    selection = TwoStage(np.ascontiguousarray(D.T), Y)
+    for step in range(15):
+        before = list(selection.chosen)
+        losses = {i: loss(D, Y, [*before, i]) for i in set(range(30)) - set(before)}
+        assert selection.forward_step()
+        assert losses[selection.chosen[-1]] == pytest.approx(min(losses.values()), rel=1e-7)
+        assert selection.loss == pytest.approx(min(losses.values()), rel=1e-7)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_second_stage_ends_where_no_exchange_helps(k, seed):
+    D, Y = problem(k=k, seed=seed)
+    selection = TwoStage(np.ascontiguousarray(D.T), Y)
+    for _ in range(8):
+        selection.forward_step()
+    losses = [selection.loss]
+    while selection.refine_round():
+        losses.append(selection.loss)
+    losses.append(selection.loss)
+    assert (np.diff(losses) <= 1e-12).all()
+    P = selection.chosen
+    assert len(set(P)) == 8
+    assert selection.loss == pytest.approx(loss(D, Y, P), rel=1e-9)
+    for place in range(8):
+        for other in set(range(30)) - set(P):
+            exchanged = [*P[:place], other, *P[place + 1 :]]
+            assert loss(D, Y, exchanged) >= selection.loss * (1 - 1e-7)
+
+
+def test_second_stage_helps_somewhere():
+    improved = 0
+    for seed in range(4):
+        D, Y = problem(seed=seed)
+        selection = TwoStage(np.ascontiguousarray(D.T), Y)
+        for _ in range(8):
+            selection.forward_step()
+        before = selection.loss
+        selection.refine_round()
+        improved += selection.loss < 0.99 * before
+    assert improved >= 2
+
+
+def test_bookkeeping_stays_exact_over_many_steps_and_exchanges():
+    D, Y = problem(n=200, p=150, seed=1, gamma=2.0)
+    selection = TwoStage(np.ascontiguousarray(D.T), Y)
+    for _ in range(70):
+        assert selection.forward_step()
+    assert selection.refine_round() > 0
+    P = selection.chosen
+    Q, _ = np.linalg.qr(D[:, P])
+    left = D - Q @ (Q.T @ D)
+    np.testing.assert_allclose(selection._norms, (left**2).sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(selection.residual, Y - Q @ (Q.T @ Y), atol=1e-9)
+    np.testing.assert_allclose(selection.leverage, (Q**2).sum(axis=1), atol=1e-9)
+
+
+def test_press_equals_leaving_each_row_out():
+    D, Y = problem(n=25, p=6)
+    P = [0, 2, 5]
+    hat = D[:, P] @ np.linalg.pinv(D[:, P])
+    explicit = 0.0
+    for i in range(25):
+        others = np.arange(25) != i
+        beta = np.linalg.lstsq(D[others][:, P], Y[others], rcond=None)[0]
+        explicit += float(((Y[i] - D[i, P] @ beta) ** 2).sum())
+    assert press(Y - hat @ Y, np.diag(hat)) == pytest.approx(explicit, rel=1e-9)
+
+
+def test_machine_is_the_least_squares_fit_with_the_intercept_of_the_paper():
+    X, y = make_banana(200, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 200)
+    model = TwoStageLSSVC(15, gamma=1.0).fit(X, y, weight)
+    assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum(), rel=1e-10)
+    D = RBF(1.0)(X, model.support_vectors_) + 1.0
+    residual = np.where(y == model.classes_[1], 1.0, -1.0) - model.decision_function(X)
+    assert np.abs((weight * residual) @ D).max() < 1e-7
+    assert model.loss_ == pytest.approx(weight @ residual**2, rel=1e-8)
+    assert model.loss_ <= model.forward_loss_[-1]
+    assert (np.diff(model.forward_loss_) < 0).all()
+
+
+def test_spirals_and_checkerboard_of_the_paper():
+    X, y = make_two_spirals()
+    assert TwoStageLSSVC(72, gamma=0.5).fit(X, y).score(X, y) == 1.0
+    X, y = make_checkerboard(1000, random_state=0)
+    X_test, y_test = make_checkerboard(4000, random_state=1)
+    side = np.ptp(X, axis=0).max()
+    sparse_score = TwoStageLSSVC(100, gamma=1 / (2 * (0.06 * side) ** 2)).fit(X, y).score(X_test, y_test)
+    gammas = 1 / (2 * (np.array([0.03, 0.06, 0.12]) * side) ** 2)
+    full = max(LSSVC(C, gamma=g).fit(X, y).score(X_test, y_test) for g in gammas for C in (1.0, 100.0))
+    assert sparse_score >= full - 0.01
+
+
+def test_size_is_chosen():
+    t = np.linspace(0, 6, 150)
+    y = np.sin(t) + np.random.default_rng(0).normal(0, 0.2, 150)
+    loo = TwoStageLSSVR(gamma=1.0).fit(t[:, None], y)
+    assert loo.n_vectors_ == np.argmin(loo.press_) + 1 < 20
+    folds = TwoStageLSSVR("cv", gamma=1.0, n_folds=5, random_state=0).fit(t[:, None], y)
+    assert folds.n_vectors_ == np.argmax(folds.cv_scores_) + 1 < 20
+    X, c = make_banana(200, random_state=0)
+    assert TwoStageLSSVC("cv", n_folds=4, random_state=0).fit(X, c).n_vectors_ < 150
+
+
+def test_candidates_and_limits():
+    X, y = make_banana(150, random_state=0)
+    model = TwoStageLSSVC(10, n_candidates=20, random_state=0).fit(X, y)
+    other = TwoStageLSSVC(20, n_candidates=20, random_state=0, refine=False).fit(X, y)
+    assert set(model.support_) <= set(other.support_)
+    assert TwoStageLSSVC(10_000, gamma=50.0).fit(X, y).n_vectors_ <= 150
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        TwoStageLSSVC(20, max_iter=1).fit(X, y)
+
+
+def test_row_order_duplicates_and_label_flip():
+    X, y = make_banana(120, random_state=3)
+    rng = np.random.default_rng(0)
+    weight = rng.integers(1, 4, 120)
+    order = rng.permutation(np.repeat(np.arange(120), weight))
+    model = TwoStageLSSVC(12, gamma=1.0)
+    weighed = model.fit(X, y, weight).decision_function(X)
+    np.testing.assert_allclose(weighed, model.fit(X[order], y[order]).decision_function(X), atol=1e-7)
+    np.testing.assert_allclose(weighed, -model.fit(X, -y, weight).decision_function(X), atol=1e-7)
+
+
+def test_input_kinds_agree():
+    X, y = make_banana(100, random_state=0)
+    reference = TwoStageLSSVC(10, gamma=0.7).fit(X, y).decision_function(X)
+    K = RBF(0.7)(X, X)
+    for other in (
+        TwoStageLSSVC(10, gamma=0.7).fit(sparse.csr_array(X), y).decision_function(X),
+        TwoStageLSSVC(10, gamma=0.7, n_jobs=2).fit(X, y).decision_function(X),
+        TwoStageLSSVC(10, kernel="precomputed").fit(K, y).decision_function(K),
+    ):
+        np.testing.assert_allclose(other, reference, atol=1e-7)
+    assert TwoStageLSSVC(10).fit(X.astype(np.float32), y).dual_coef_.dtype == np.float32
+
+
+def test_obvious_models_and_clear_errors():
+    X = np.arange(10.0)[:, None]
+    constant = TwoStageLSSVR().fit(X, np.full(10, 3.0))
+    assert constant.n_vectors_ == 0
+    np.testing.assert_allclose(constant.predict(X), 3.0)
+    np.testing.assert_allclose(TwoStageLSSVR(3).fit(X[:1], [5.0]).predict(X), 5.0)
+    np.testing.assert_allclose(TwoStageLSSVR("cv").fit(X[:1], [5.0]).predict(X), 5.0)
+    for bad in ({"n_vectors": 0}, {"n_candidates": 0}, {"n_folds": 1}, {"max_iter": 0}, {"n_vectors": "x"}):
+        with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
+            TwoStageLSSVR(**bad).fit(X, X[:, 0])
+
+
+@parametrize_with_checks(
+    [TwoStageLSSVC(kernel=kernel) for kernel in KERNELS]
+    + [TwoStageLSSVR(kernel=kernel) for kernel in KERNELS]
+    + [TwoStageLSSVC(8, n_candidates=15), TwoStageLSSVR("cv", n_folds=3)]
+)
+def test_estimator_checks(estimator, check):
+    check(estimator)
