@@ -227,9 +227,9 @@ def test_too_few_iterations_warn(solver, kernel):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_huge_c_on_noisy_labels_ends_within_the_budget(solver, estimator):
     X, y = make_banana(150, noise=1.0, random_state=0)
-    start = time.monotonic()
+    start = time.process_time()
     model = estimator(C=1e12, solver=solver, random_state=0).fit(X, y)
-    assert time.monotonic() - start < 20
+    assert time.process_time() - start < 20
     assert np.isfinite(model.predict(X)).all()
     assert np.isfinite(model.dual_coef_).all()
 

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh, minres
 
+from .. import _core
 from ..problem import KernelGram, Problem, Solution, Status
 from ..rows import Array
 
@@ -237,8 +238,6 @@ class _Columns:
         self._kept: OrderedDict[int, Array] = OrderedDict()
 
     def __getitem__(self, i: int) -> Array:
-        if self._gram.is_held:
-            return self._gram.dense[i]
         if i in self._kept:
             self._kept.move_to_end(i)
             return self._kept[i]
@@ -259,50 +258,68 @@ def solve_smo(problem: Problem, *, tol: float, max_iter: int | None, rng: np.ran
             "solver='smo' needs a positive definite kernel, and this one is not on these rows; use "
             "solver='cholesky' or 'cg'."
         )
-    diagonal = gram.diagonal() + ridge
-    columns = _Columns(gram)
     n, k = problem.y.shape
     limit = SMO_ITERATIONS + SMO_ITERATIONS_PER_ROW * n if max_iter is None else max_iter
+    solve = _smo_held(gram, ridge) if gram.is_held else _smo_by_columns(gram, ridge)
     alpha, intercept = np.zeros((n, k)), np.zeros(k)
     worst, most, status = 0.0, 0, Status.OPTIMAL
     for output in range(k):
-        column, intercept[output], spread, n_iter = _smo(
-            columns, diagonal, ridge, problem.y[:, output], tol, limit
-        )
-        alpha[:, output] = column
+        y = np.ascontiguousarray(problem.y[:, output])
+        size = max(float(np.abs(y - y.mean()).max()), np.finfo(np.float64).tiny)
+        alpha[:, output], error, n_iter = solve(y, tol * size, limit)
+        # y - A alpha is the intercept everywhere at the optimum
+        spread = float(error.max() - error.min()) / size
+        intercept[output] = 0.5 * (float(error.max()) + float(error.min()))
         worst, most = max(worst, spread), max(most, n_iter)
         if spread > tol:
             status = Status.ITERATION_LIMIT
     return Solution(alpha, intercept, status, most, worst)
 
 
-def _smo(
-    columns: _Columns, diagonal: Array, ridge: Array, y: Array, tol: float, max_iter: int
-) -> tuple[Array, float, float, int]:
-    """One output: coefficients, intercept, relative spread of the residual, iterations."""
-    alpha = np.zeros(len(y))
-    error = np.array(y, dtype=np.float64)  # y - A alpha: equal to the intercept everywhere at the optimum
-    size = max(float(np.abs(y - y.mean()).max()), np.finfo(np.float64).tiny)
-    n_iter, spread = 0, 0.0
-    for n_iter in range(1, max_iter + 1):
-        i = int(error.argmax())
-        column_i = columns[i]
-        fall = error[i] - error
-        spread = float(fall.max()) / size
-        if spread <= tol:
-            break
-        # the partner that lowers the objective most: fall^2 / curvature along the pair
-        curvature = diagonal[i] + diagonal - 2.0 * column_i
-        curvature[i] = np.inf
-        j = int((fall * fall / np.maximum(curvature, np.finfo(np.float64).tiny)).argmax())
-        step = fall[j] / curvature[j]
-        alpha[i] += step
-        alpha[j] -= step
-        error -= step * (column_i - columns[j])
-        error[i] -= step * ridge[i]
-        error[j] += step * ridge[j]
-    middle = 0.5 * (float(error.max()) + float(error.min()))
-    return alpha, middle, spread, n_iter
+_Smo = Callable[[Array, float, int], tuple[Array, Array, int]]
+
+
+def _smo_held(gram: KernelGram, ridge: Array) -> _Smo:
+    """On the whole matrix, in the compiled core: coefficients, y - A alpha and steps for y, tol and a limit."""
+    A = np.ascontiguousarray(gram.dense).copy()
+    np.einsum("ii->i", A)[:] += ridge
+    unbounded = np.full(gram.n, np.inf)
+
+    def solve(y: Array, tol: float, limit: int) -> tuple[Array, Array, int]:
+        alpha, gradient, steps, _ = _core.pair_cd(A, y, -unbounded, unbounded, np.zeros_like(y), tol, limit)
+        return alpha, -gradient, max(1, steps)
+
+    return solve
+
+
+def _smo_by_columns(gram: KernelGram, ridge: Array) -> _Smo:
+    """The same on columns computed when they are needed."""
+    columns = _Columns(gram)
+    diagonal = gram.diagonal() + ridge
+
+    def solve(y: Array, tol: float, limit: int) -> tuple[Array, Array, int]:
+        alpha = np.zeros(len(y))
+        error = y.copy()
+        n_iter = 0
+        for n_iter in range(1, limit + 1):
+            i = int(error.argmax())
+            column_i = columns[i]
+            fall = error[i] - error
+            if float(fall.max()) <= tol:
+                break
+            # the partner that lowers the objective most: fall^2 / curvature along the pair
+            curvature = diagonal[i] + diagonal - 2.0 * column_i
+            curvature[i] = np.inf
+            j = int((fall * fall / np.maximum(curvature, np.finfo(np.float64).tiny)).argmax())
+            step = fall[j] / curvature[j]
+            alpha[i] += step
+            alpha[j] -= step
+            error -= step * (column_i - columns[j])
+            error[i] -= step * ridge[i]
+            error[j] += step * ridge[j]
+        return alpha, error, n_iter
+
+    return solve
 
 
 SOLVERS = {"cholesky": solve_cholesky, "cg": solve_cg, "smo": solve_smo}
