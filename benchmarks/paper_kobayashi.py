@@ -209,6 +209,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(PAPER_1), help="only these of the 13 sets")
     parser.add_argument("--no-figure", action="store_true", help="leave out Figure 1")
     arguments = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
     if arguments.mnist is not None:
         paper_kobayashi_mnist.main(arguments.mnist)
         return

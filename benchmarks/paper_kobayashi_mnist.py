@@ -21,6 +21,8 @@ RESULTS = Path(__file__).parent / "results"
 TAU = 0.025
 C = 10.0
 CACHE_MEGABYTES = 2000
+# Refinement on all rows of MNIST would take hours: it is asked for this part of what pruning keeps.
+REFINED_SHARE = 4
 
 # Table 2, per digit: accuracy and vectors of the SVM, then of the paper's method at tau = 0.025.
 PAPER_2 = [
@@ -71,10 +73,12 @@ def table_2() -> list[str]:
         "",
         "## Table 2: one digit against the rest, 60,000 rows",
         "",
-        "Accuracy in percent, vectors; tau = 0.025.",
+        "Accuracy in percent, vectors; tau = 0.025. `refine` sees the support vectors only and gets a "
+        f"1/{REFINED_SHARE} of what `damage` keeps.",
         "",
-        "| digit | SVM: paper | SVC: ours | paper's method | `redundancy` | `damage` | speed of `damage` |",
-        "|---|---|---|---|---|---|---|",
+        "| digit | SVM: paper | SVC: ours | paper's method | `redundancy` | `damage` | `refine` | "
+        "speed of `damage` |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for digit, paper in enumerate(PAPER_2):
         y, y_test = digits == digit, digits_test == digit
@@ -83,11 +87,13 @@ def table_2() -> list[str]:
         for criterion in ("redundancy", "damage"):
             slim = reduce(svc, X, y, criterion=criterion, max_loss=TAU)
             cells.append(f"{100 * slim.score(X_test, y_test):.2f}, {slim.n_vectors_}")
+        refined = reduce(svc, method="refine", max_vectors=slim.n_vectors_ // REFINED_SHARE, max_iter=100)
+        cells.append(f"{100 * refined.score(X_test, y_test):.2f}, {refined.n_vectors_}")
         before, slow = scored(svc, X_test, y_test)
         speed = slow / scored(slim, X_test, y_test)[1]
         lines.append(
             f"| {digit} | {paper[0]}, {paper[1]} | {before:.2f}, {len(svc.support_)} | {paper[2]}, "
-            f"{paper[3]} | {cells[0]} | {cells[1]} | {speed:.0f} x |"
+            f"{paper[3]} | {cells[0]} | {cells[1]} | {cells[2]} | {speed:.0f} x |"
         )
         print(lines[-1], flush=True)
     return lines
