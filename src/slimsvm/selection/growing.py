@@ -52,7 +52,7 @@ class GrowingRows:
             capacity = min(capacity, self._limit // (8 * max(1, self._width)))
             if capacity <= self.m:
                 raise MemoryError(
-                    f"the search needs more than {self._limit / 2**30:.3g} GiB for its {self.m} vectors; limit "
+                    f"the search needs more than {self._limit / 2**30:.3g} GiB for {self.m} vectors; limit "
                     "n_vectors, raise epsilon, or set n_candidates, which works without the rows that are "
                     "not candidates."
                 )
