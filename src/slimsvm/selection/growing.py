@@ -14,7 +14,7 @@ from ..rows import Array, Rows
 
 FIRST_CAPACITY = 64
 # Columns of the kernel matrix computed by one call: with fewer, reading the rows costs more than the kernel.
-COLUMNS_AT_A_TIME = 64
+COLUMNS_AT_A_TIME = 128
 # A pivot below this many roundings of the diagonal, times the number of rows, is rounding and nothing else.
 PIVOT_ROUNDINGS = 1.0
 
