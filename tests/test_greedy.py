@@ -12,7 +12,7 @@ from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.kernels import RBF
 from slimsvm.problem import KernelGram
 from slimsvm.selection.greedy import FullSearch, GreedyRule, RandomSearch, n_candidates_for
-from slimsvm.selection.growing import KernelColumns
+from slimsvm.selection.growing import GrowingRows, KernelColumns
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]
 
@@ -231,6 +231,23 @@ def test_obvious_models_and_clear_errors():
             GreedyLSSVC(**bad).fit(X, y)
     with pytest.raises(ValueError, match="one class"):
         GreedyLSSVC().fit(X[:1], y[:1])
+
+
+def test_memory_has_a_limit_with_a_way_out():
+    held = GrowingRows(1000, limit_bytes=8 * 1000 * 100)
+    for _ in range(100):
+        held.append(np.ones(1000))
+    assert held.rows.shape == (100, 1000)
+    with pytest.raises(MemoryError, match="set n_candidates"):
+        held.append(np.ones(1000))
+
+
+def test_columns_beyond_the_limit_are_computed_again():
+    gram, _, _, K = problem()
+    columns = KernelColumns(gram, limit_bytes=8 * 60 * 3)  # room for three
+    for wanted in ([0, 1], [5, 6, 7, 8], [0, 8, 20]):
+        np.testing.assert_allclose(columns(np.array(wanted), np.arange(60)), K[wanted], atol=1e-14)
+    assert len(columns._kept) <= 3
 
 
 def test_dependent_rows_are_passed_over():

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
 from ..problem import KernelGram
-from ..rows import Array, Rows
+from ..rows import Array, Rows, cast
 from ..selection.greedy import FullSearch, GreedyRule, RandomSearch, Sequence, run
 from ..selection.growing import KernelColumns, kernel_block, part_of
 from ..solvers.subset import DualPath
@@ -44,6 +44,7 @@ def select(
         columns = KernelColumns(gram)
         return run((FullSearch(columns, ridge, y, rule) for y in Y.T), n_vectors)
     generators = rng.spawn(Y.shape[1])
+    gram = replace(gram, X=cast(gram.X, np.dtype(np.float64)))  # once for all outputs
     return run(
         (RandomSearch(gram, ridge, y, rule, own) for y, own in zip(Y.T, generators, strict=True)), n_vectors
     )

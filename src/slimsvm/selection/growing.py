@@ -14,7 +14,7 @@ from ..rows import Array, Rows
 
 FIRST_CAPACITY = 64
 # Columns of the kernel matrix computed by one call: with fewer, reading the rows costs more than the kernel.
-COLUMNS_AT_A_TIME = 64
+COLUMNS_AT_A_TIME = 128
 # A pivot below this many roundings of the diagonal, times the number of rows, is rounding and nothing else.
 PIVOT_ROUNDINGS = 1.0
 
@@ -48,13 +48,14 @@ class GrowingRows:
 
     def _grow(self) -> None:
         capacity = max(FIRST_CAPACITY, 2 * self.m)
-        needed = 8 * (self.m + 1) * self._width
-        if self._limit is not None and needed > self._limit:
-            raise MemoryError(
-                f"the search needs more than {self._limit / 2**30:.3g} GiB for {self.m} vectors; limit "
-                "n_vectors, raise epsilon, or set n_candidates, which works without the rows that are not "
-                "candidates."
-            )
+        if self._limit is not None:
+            capacity = min(capacity, self._limit // (8 * max(1, self._width)))
+            if capacity <= self.m:
+                raise MemoryError(
+                    f"the search needs more than {self._limit / 2**30:.3g} GiB for {self.m} vectors; limit "
+                    "n_vectors, raise epsilon, or set n_candidates, which works without the rows that are "
+                    "not candidates."
+                )
         grown = np.empty((capacity, self._width))
         grown[: self.m] = self.rows
         self._held = grown
