@@ -3,7 +3,7 @@
 from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import LSSVC, LSSVR, FullSVC
+from .estimators import LSSVC, LSSVR, FullSVC, ZeroNormSVC, ZeroNormSVR
 from .expansion import KernelExpansion
 
 __version__ = version("slimsvm")
@@ -16,4 +16,6 @@ __all__ = [
     "KernelExpansion",
     "ModelFormatError",
     "SlimsvmError",
+    "ZeroNormSVC",
+    "ZeroNormSVR",
 ]

@@ -2,5 +2,6 @@
 
 from .full import FullSVC
 from .least_squares import LSSVC, LSSVR
+from .zero_norm import ZeroNormSVC, ZeroNormSVR
 
-__all__ = ["LSSVC", "LSSVR", "FullSVC"]
+__all__ = ["LSSVC", "LSSVR", "FullSVC", "ZeroNormSVC", "ZeroNormSVR"]

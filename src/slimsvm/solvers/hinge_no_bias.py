@@ -133,6 +133,7 @@ def solve_hinge(
     curvature = float(direction @ direction)
     along = float(t @ c) / curvature if curvature > 0 else 0.5
     beta = min(max(along, 1e-3), 0.5) * c
+    eta = c - beta  # kept apart from here on: the difference would lose its digits near the bound
     w = newton.BT @ beta
     z = t - w @ newton.BT
     # s - xi = -z with s xi constant: a feasible, well-centred start
@@ -151,7 +152,6 @@ def solve_hinge(
             break
         if n_iter == max_iter:
             break
-        eta = c - beta
         s_beta, xi_eta = s / beta, xi / eta
         newton.prepare(1.0 / (s_beta + xi_eta))
         mu = (float(s @ beta) + float(xi @ eta)) / (2 * n)
@@ -173,7 +173,7 @@ def solve_hinge(
         if not step > SHORTEST_STEP:
             status = Status.STALLED
             break
-        beta = beta + step * d_beta
+        beta, eta = beta + step * d_beta, eta - step * d_beta
         w = w + step * d_w
         s = s + step * d_s
         xi = xi + step * d_xi

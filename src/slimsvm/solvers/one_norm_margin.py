@@ -26,6 +26,10 @@ from .hinge_no_bias import MAX_ITERATIONS, SHORTEST_STEP, _longest_step, factori
 
 # Coefficients this far below the largest are zero at the optimum: an interior point only comes near it.
 ZERO = 1e-5
+# A coefficient is not zero only where |g| = d; this leaves room for the distance to the optimum.
+BINDING = 0.99
+# Where d is too small for that to be seen, coefficients that move some output by more than this stay.
+NO_EFFECT = 1e-6
 # A step reduces the complementarity at least this much where centring is needed.
 SMALLEST_CENTRING = 1e-4
 
@@ -65,6 +69,7 @@ def solve_one_norm_margin(
     n, m = B.shape
     u, v = np.ones(m), np.ones(m)
     g = np.zeros(m)
+    lower, upper = np.full(m, d), np.full(m, d)  # d - g and d + g, kept apart: rounding would lose them
     beta, eta = 0.5 * c, 0.5 * c
     b = 0.0
     alpha = u - v
@@ -73,19 +78,19 @@ def solve_one_norm_margin(
     s = xi - z
     gap, n_iter, status = np.inf, 0, Status.ITERATION_LIMIT
     best = OneNormMarginSolution(alpha, b, beta, np.inf, 0, status)
+    best_g = g
     for n_iter in range(MAX_ITERATIONS + 1):
         B_beta = B.T @ beta
         P_alpha = P @ alpha
         gap = _relative_gap(alpha, P_alpha, B_beta, beta, z, t, c, d, q)
         if gap < best.gap:
             best = OneNormMarginSolution(alpha, b, beta, gap, n_iter, status)
+            best_g = g
         if gap <= tol:
             status = Status.OPTIMAL
             break
         if n_iter == MAX_ITERATIONS:
             break
-        lower, upper = d - g, d + g
-        eta = c - beta
         theta = u / lower + v / upper
         s_beta, xi_eta = s / beta, xi / eta
         omega = 1.0 / (s_beta + xi_eta)
@@ -148,11 +153,14 @@ def solve_one_norm_margin(
         u, v = u + step * d_u, v + step * d_v
         alpha = u - v
         b += step * d_b
-        beta = beta + step * d_beta
-        g = g + step * d_g
+        beta, eta = beta + step * d_beta, eta - step * d_beta
+        g, lower, upper = g + step * d_g, lower - step * d_g, upper + step * d_g
         s, xi = s + step * d_s, xi + step * d_xi
         z = t - B @ alpha - b * q
-    alpha = np.where(np.abs(best.alpha) > ZERO * np.abs(best.alpha).max(), best.alpha, 0.0)
+    size = np.abs(best.alpha)
+    effect = size * np.abs(B).max(axis=0)
+    nonzero = (size > ZERO * size.max()) & ((np.abs(best_g) > BINDING * d) | (effect > NO_EFFECT))
+    alpha = np.where(nonzero, best.alpha, 0.0)
     return OneNormMarginSolution(alpha, best.intercept, best.beta, best.gap, n_iter, status)
 
 
