@@ -3,19 +3,35 @@
 from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import LSSVC, LSSVR, FullSVC, ZeroNormSVC, ZeroNormSVR
+from .estimators import (
+    LPSVC,
+    LSSVC,
+    LSSVR,
+    RVC,
+    RVR,
+    FullSVC,
+    SparseProbitClassifier,
+    SparsityControlledSVC,
+    ZeroNormSVC,
+    ZeroNormSVR,
+)
 from .expansion import KernelExpansion
 
 __version__ = version("slimsvm")
 
 __all__ = [
+    "LPSVC",
     "LSSVC",
     "LSSVR",
+    "RVC",
+    "RVR",
     "DataFormatError",
     "FullSVC",
     "KernelExpansion",
     "ModelFormatError",
     "SlimsvmError",
+    "SparseProbitClassifier",
+    "SparsityControlledSVC",
     "ZeroNormSVC",
     "ZeroNormSVR",
 ]

@@ -2,6 +2,19 @@
 
 from .full import FullSVC
 from .least_squares import LSSVC, LSSVR
+from .one_norm import LPSVC, SparsityControlledSVC
+from .relevance import RVC, RVR, SparseProbitClassifier
 from .zero_norm import ZeroNormSVC, ZeroNormSVR
 
-__all__ = ["LSSVC", "LSSVR", "FullSVC", "ZeroNormSVC", "ZeroNormSVR"]
+__all__ = [
+    "LPSVC",
+    "LSSVC",
+    "LSSVR",
+    "RVC",
+    "RVR",
+    "FullSVC",
+    "SparseProbitClassifier",
+    "SparsityControlledSVC",
+    "ZeroNormSVC",
+    "ZeroNormSVR",
+]

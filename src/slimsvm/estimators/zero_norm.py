@@ -100,8 +100,15 @@ def _check_combination(model: Any) -> None:
         raise ValueError("margin must be 0 for p=inf, which is solved as a linear program.")
 
 
-def _store(model: Any, X: Any, rows: Array, kernel: Any, dictionary: Dictionary, results: list[Any]) -> None:
-    """Store the union of the vectors of all outputs."""
+def store_columns(
+    model: Any,
+    X: Any,
+    rows: Array,
+    kernel: Any,
+    dictionary: Dictionary,
+    results: list[tuple[Reweighted, float]],
+) -> None:
+    """Store the union of the vectors of all outputs; each comes with a constant added to its intercept."""
     alpha = np.zeros((len(rows), len(results)))
     for output, (result, _) in enumerate(results):
         alpha[dictionary.rows, output] = result.coef[1:]
@@ -111,7 +118,7 @@ def _store(model: Any, X: Any, rows: Array, kernel: Any, dictionary: Dictionary,
     padded = [result.counts + (result.counts[-1],) * (longest - len(result.counts)) for result, _ in results]
     model.n_columns_ = np.sum(padded, axis=0)
     for result, _ in results:
-        result.warn_if_unfinished(type(model).__name__, C=model.C)
+        result.warn_if_unfinished(type(model).__name__)
     model._store_rows(X, rows, kernel, alpha, intercept)
 
 
@@ -264,21 +271,18 @@ class ZeroNormSVC(KernelClassifier):
             heavier = 0.0
             if not result.coef.any():
                 heavier = 1.0 if c @ labels > 0 else -1.0
-                self._warn_empty("predicts the heavier class")
+                warn_empty(type(self).__name__, "predicts the heavier class", f"raise C (it is {self.C:g})")
             results.append((result, heavier))
-        _store(self, data.X, data.rows, kernel, dictionary, results)
+        store_columns(self, data.X, data.rows, kernel, dictionary, results)
         return self
 
-    def _warn_empty(self, what: str) -> None:
-        warn_empty(type(self).__name__, self.C, what)
 
-
-def warn_empty(name: str, C: float, what: str) -> None:
-    """Say that no coefficient is left and what the model does then."""
+def warn_empty(name: str, what: str, advice: str) -> None:
+    """Say that no coefficient is left, what the model does then and what to change."""
     warnings.warn(
-        f"{name}: every coefficient went to zero, and the model {what}; raise C (it is {C:g}) or change gamma.",
+        f"{name}: every coefficient went to zero, and the model {what}; {advice}.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
 
 
@@ -415,9 +419,9 @@ class ZeroNormSVR(KernelRegressor):
             t = np.concatenate([centred - self.epsilon, -centred - self.epsilon])
             result = _solve(self, B, t, np.concatenate([c, c]), dictionary.kernel)
             if not result.coef.any() and np.abs(centred).max() > self.epsilon:
-                warn_empty(type(self).__name__, self.C, "predicts the median")
+                warn_empty(type(self).__name__, "predicts the median", f"raise C (it is {self.C:g})")
             results.append((result, middle))
-        _store(self, data.X, data.rows, kernel, dictionary, results)
+        store_columns(self, data.X, data.rows, kernel, dictionary, results)
         return self
 
 

@@ -129,7 +129,14 @@ def solve_one_norm_margin(
         zero_n, zero_m = np.zeros(n), np.zeros(m)
         _, _, d_beta, d_g, d_u, d_v, d_s, d_xi = direction(zero_n, zero_n, zero_m, zero_m)
         step = _longest_step(
-            (beta, d_beta), (eta, -d_beta), (s, d_s), (xi, d_xi), (u, d_u), (v, d_v), (lower, -d_g), (upper, d_g)
+            (beta, d_beta),
+            (eta, -d_beta),
+            (s, d_s),
+            (xi, d_xi),
+            (u, d_u),
+            (v, d_v),
+            (lower, -d_g),
+            (upper, d_g),
         )
         reached = float(
             (s + step * d_s) @ (beta + step * d_beta)
@@ -145,7 +152,14 @@ def solve_one_norm_margin(
             (target - d_v * d_g) / upper,
         )
         step = _longest_step(
-            (beta, d_beta), (eta, -d_beta), (s, d_s), (xi, d_xi), (u, d_u), (v, d_v), (lower, -d_g), (upper, d_g)
+            (beta, d_beta),
+            (eta, -d_beta),
+            (s, d_s),
+            (xi, d_xi),
+            (u, d_u),
+            (v, d_v),
+            (lower, -d_g),
+            (upper, d_g),
         )
         if not step > SHORTEST_STEP:
             status = Status.STALLED

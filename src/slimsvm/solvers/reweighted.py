@@ -19,7 +19,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -69,20 +69,19 @@ class Reweighted:
         """Number of problems solved."""
         return len(self.counts) - 1
 
-    def warn_if_unfinished(self, name: str, **facts: Any) -> None:
+    def warn_if_unfinished(self, name: str) -> None:
         """Issue a ConvergenceWarning that says what was reached and what to change."""
-        known = "".join(f", {key} {value}" for key, value in facts.items())
         if not self.converged:
             warnings.warn(
                 f"{name}: the coefficients still changed by {self.change:.2g} of their size after "
-                f"{self.n_rounds} rounds; raise max_iter or tol{known}.",
+                f"{self.n_rounds} rounds; raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         if self.gap > 10 * INNER_TOLERANCE:
             warnings.warn(
                 f"{name}: rounding kept a round from its optimum (relative gap {self.gap:.2g}); lower C, or "
-                f"scale the inputs to about one{known}.",
+                "scale the inputs to about one.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
