@@ -10,10 +10,12 @@ from .estimators import (
     RVC,
     RVR,
     FullSVC,
+    SparseKernelDensity,
     SparseProbitClassifier,
     SparsityControlledSVC,
     ZeroNormSVC,
     ZeroNormSVR,
+    ZeroNormSelector,
 )
 from .expansion import KernelExpansion
 
@@ -30,8 +32,10 @@ __all__ = [
     "KernelExpansion",
     "ModelFormatError",
     "SlimsvmError",
+    "SparseKernelDensity",
     "SparseProbitClassifier",
     "SparsityControlledSVC",
     "ZeroNormSVC",
     "ZeroNormSVR",
+    "ZeroNormSelector",
 ]

@@ -1,5 +1,7 @@
 """The estimators: each validates, composes and stores; the work is done by functions on arrays."""
 
+from .density import SparseKernelDensity
+from .feature_selection import ZeroNormSelector
 from .full import FullSVC
 from .least_squares import LSSVC, LSSVR
 from .one_norm import LPSVC, SparsityControlledSVC
@@ -13,8 +15,10 @@ __all__ = [
     "RVC",
     "RVR",
     "FullSVC",
+    "SparseKernelDensity",
     "SparseProbitClassifier",
     "SparsityControlledSVC",
     "ZeroNormSVC",
     "ZeroNormSVR",
+    "ZeroNormSelector",
 ]

@@ -31,6 +31,8 @@ from .reweighted import Round
 # EM raises the precision of a useless column by about s a round, without end: at this multiple of s (its
 # information in the data) the column leaves.
 USELESS = 100.0
+# EM steps of the first round of the probit classifier, at one factorisation.
+FIRST_ROUND = 100
 
 
 def fit_em(
@@ -129,23 +131,31 @@ def probit_round(A: Array, y: Array, weight: Array) -> Round:
     weight : array of shape (n,)
     """
     f = np.zeros(len(y))
+    first = True
+    root = np.sqrt(weight)
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
-        nonlocal f
-        z = f + y * np.exp(-0.5 * f * f - log_ndtr(y * f)) / np.sqrt(2.0 * np.pi)  # expected latent output
-        root = np.sqrt(weight)
+        nonlocal f, first
         features = root[:, None] * A[:, columns] * np.abs(previous)
-        target = root * z
         n, m = features.shape
         gram = features.T @ features if m <= n else features @ features.T
         np.einsum("ii->i", gram)[:] += 1.0
         L = cholesky_factor(gram)
-        if m <= n:
-            w = linalg.cho_solve((L, True), features.T @ target, check_finite=False)
-        else:
-            w = features.T @ linalg.cho_solve((L, True), target, check_finite=False)
-        coef = np.abs(previous) * w
-        f = A[:, columns] @ coef
+        coef = np.zeros(m)
+        # the first round, whose weights are one, is solved to the end: the prior should not shrink coefficients
+        # that have not yet been found
+        for _ in range(FIRST_ROUND if first else 1):
+            z = f + y * np.exp(-0.5 * f * f - log_ndtr(y * f)) / np.sqrt(
+                2.0 * np.pi
+            )  # expected latent output
+            target = root * z
+            if m <= n:
+                w = linalg.cho_solve((L, True), features.T @ target, check_finite=False)
+            else:
+                w = features.T @ linalg.cho_solve((L, True), target, check_finite=False)
+            coef = np.abs(previous) * w
+            f = A[:, columns] @ coef
+        first = False
         return coef, 0.0
 
     return solve

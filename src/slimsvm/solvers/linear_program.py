@@ -114,7 +114,7 @@ def solve_one_norm(
         worth = -unit * result.ineqlin.marginals.reshape(2, -1)
         alpha = np.zeros(m)
         alpha[working] = worth[0] - worth[1]
-        intercept = 0.0 if free is None else -unit * float(result.eqlin.marginals[0])
+        intercept = 0.0 if free is None else -float(result.eqlin.marginals[0])
         slack = t - columns @ alpha - (0.0 if free is None else intercept * free)
         primal = float(np.abs(alpha).sum() + c @ np.maximum(slack, 0.0))
         reach = np.abs(columns.T @ beta)

@@ -22,7 +22,7 @@ doi:10.1162/neco.1992.4.3.415.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -42,6 +42,10 @@ STEPS_PER_COLUMN = 5
 LEAST_STEPS = 10
 # Newton steps for the mode of the posterior; it starts from the last mode, so a few do.
 MODE_ITERATIONS = 50
+# Rounds of the outer loop without a new best likelihood after which the best is returned. Steps that are best
+# for the present b or noise need not be so after these follow: near the end, or where the targets are reproduced
+# exactly, the loop may go round in circles. Each such round also halves the number of steps of the next.
+PATIENCE = 12
 # Gain (in nats) a step must promise near the end.
 SMALLEST_GAIN = 1e-5
 # Noise precision relative to the variance of the targets: beyond this the targets are reproduced exactly.
@@ -300,10 +304,9 @@ def fit_gaussian(
     state.weigh(weight, y)
     state.refresh(beta)
     state.start()
-    n_iter, gain, converged = 1, np.inf, False
+    n_iter, watch = 1, _Watch(tol)
     while n_iter < max_iter:
-        budget = min(max_iter - n_iter, LEAST_STEPS + STEPS_PER_COLUMN * len(state.columns))
-        taken, gain = state.improve(budget, tol)
+        taken, gain = state.improve(watch.budget(state, max_iter - n_iter), tol)
         n_iter += max(taken, 1)
         error = float(weight @ np.square(y - state.Phi @ state.mean))
         determined = float((1.0 - state.precision * np.diagonal(state.covariance)).sum())
@@ -311,28 +314,52 @@ def fit_gaussian(
         moved = abs(np.log(new / beta))
         beta = new
         state.refresh(beta)
+        likelihood = _gaussian_likelihood(state, y, weight, beta)
         # half the rows times the squared change of log beta is what the noise could still gain
-        if gain < tol and 0.5 * n * moved**2 < tol and state.best_step()[2] < tol:
-            converged = True
+        settled = gain < tol and 0.5 * n * moved**2 < tol and state.best_step()[2] < tol
+        if watch.finished(state, beta, likelihood, n_iter, state.best_step()[2], settled):
             break
+    return watch.best(n_iter)
+
+
+def _gaussian_likelihood(state: _State, y: Array, weight: Array, beta: float) -> float:
     error = float(weight @ np.square(y - state.Phi @ state.mean))
-    likelihood = 0.5 * (
-        n * np.log(beta / (2.0 * np.pi))
-        - beta * error
-        - float(state.precision @ state.mean**2)
-        + _log_determinant(state)
-    )
-    return SparseBayes(
-        state.columns,
-        state.mean,
-        state.covariance,
-        state.precision,
-        beta,
-        likelihood,
-        n_iter,
-        gain,
-        converged,
-    )
+    fit = float(weight.sum()) * np.log(beta / (2.0 * np.pi)) - beta * error
+    return 0.5 * (fit - float(state.precision @ state.mean**2) + _log_determinant(state))
+
+
+class _Watch:
+    """The best model so far, and when to stop looking for a better one."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.idle = 0
+        self.converged = False
+        self.kept: SparseBayes | None = None
+
+    def budget(self, state: _State, left: int) -> int:
+        """Steps of the next round."""
+        steps = (LEAST_STEPS + STEPS_PER_COLUMN * len(state.columns)) >> self.idle
+        return max(1, min(left, steps))
+
+    def finished(
+        self, state: _State, beta: float, likelihood: float, n_iter: int, gain: float, settled: bool
+    ) -> bool:
+        """Take note of a round; whether it was the last."""
+        best = -np.inf if self.kept is None else self.kept.log_marginal_likelihood
+        self.idle = 0 if likelihood > best + self.tol else self.idle + 1
+        if self.kept is None or likelihood > best:
+            self.kept = SparseBayes(
+                state.columns.copy(), state.mean.copy(), state.covariance.copy(), state.precision.copy(),
+                beta, likelihood, n_iter, gain, False,
+            )  # fmt: skip
+        self.converged = settled or self.idle >= PATIENCE
+        return self.converged
+
+    def best(self, n_iter: int) -> SparseBayes:
+        """The best model met."""
+        assert self.kept is not None
+        return replace(self.kept, n_iter=n_iter, converged=self.converged)
 
 
 def posterior_mode(
@@ -382,18 +409,14 @@ def fit_bernoulli(
     state = _State(source)
     state.weigh(0.25 * weight, 2.0 * y)  # the approximation at f = 0
     state.start()
-    n_iter, gain, converged = 1, np.inf, False
+    n_iter, watch = 1, _Watch(tol)
     likelihood = _at_mode(state, y, weight)
+    watch.finished(state, 1.0, likelihood, 1, np.inf, False)
     while n_iter < max_iter:
-        budget = min(max_iter - n_iter, LEAST_STEPS + STEPS_PER_COLUMN * len(state.columns))
-        before = likelihood
-        taken, gain = state.improve(budget, tol)
+        taken, _ = state.improve(watch.budget(state, max_iter - n_iter), tol)
         n_iter += max(taken, 1)
         likelihood = _at_mode(state, y, weight)
         gain = state.best_step()[2]
-        if gain < tol or (taken < budget and abs(likelihood - before) < tol):
-            converged = True
+        if watch.finished(state, 1.0, likelihood, n_iter, gain, gain < tol):
             break
-    return SparseBayes(
-        state.columns, state.mean, state.covariance, state.precision, 1.0, likelihood, n_iter, gain, converged
-    )
+    return watch.best(n_iter)
