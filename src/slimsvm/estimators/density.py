@@ -23,12 +23,14 @@ from ..solvers.reweighted import reweighted
 from .base import n_threads
 
 # Rows whose left-out likelihood chooses the bandwidth; all rows take part in the estimate.
-ROWS_LEFT_OUT = 2000
+ROWS_LEFT_OUT = 1000
 # Range of the bandwidth as multiples of Scott's rule, and the precision of its logarithm.
 BANDWIDTH_RANGE = (0.05, 3.0)
 BANDWIDTH_PRECISION = 0.02
 # Mean penalised log-likelihood that may be missing in each round.
 INNER_TOLERANCE = 1e-6
+# Keeps the penalty of a dying weight finite.
+SMALLEST_SQUARE = 1e-16
 
 
 class SparseKernelDensity(DensityMixin, BaseEstimator):
@@ -54,7 +56,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     max_iter : int, default=50
         Limit of the rounds.
     random_state : int, RandomState or None, default=None
-        Seeds the choice of the rows left out for bandwidth="cv", where there are more than 2000, and `sample`.
+        Seeds the choice of the rows left out for bandwidth="cv", where there are more than 1000, and `sample`.
     n_jobs : int or None, default=None
         Threads for kernel values; None means 1, -1 all processors.
 
@@ -156,7 +158,9 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
 
         def solve(columns: Array, previous: Array) -> tuple[Array, float]:
             # the first round has the penalty 1 of `mixture_support`
-            alpha, _ = solve_mixture(K[:, columns], s, 1.0 / np.square(previous), tol=INNER_TOLERANCE)
+            alpha, _ = solve_mixture(
+                K[:, columns], s, 1.0 / np.maximum(np.square(previous), SMALLEST_SQUARE), tol=INNER_TOLERANCE
+            )
             return alpha, 0.0
 
         result = reweighted(len(support), solve, tol=self.tol, max_iter=self.max_iter)
@@ -185,28 +189,32 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         scale = math.sqrt(max(second, 0.0) / d)
         if n < 2 or scale == 0.0:
             raise ValueError(
-                "bandwidth='cv' needs at least two distinct rows of X; give bandwidth as a number."
+                "bandwidth='cv' needs at least two distinct rows of X, got one sample; give bandwidth as a number."
             )
         scott = scale * total ** (-1.0 / (d + 4)) if total > 1 else scale
         chosen = np.arange(n)
         if n > ROWS_LEFT_OUT:
             rng = check_random_state(self.random_state)
             chosen = np.sort(rng.choice(n, size=ROWS_LEFT_OUT, replace=False))
-        distances = [
-            (block, _squared_distances(X[chosen[block]], X)) for block in block_slices(len(chosen), 8 * n)
-        ]
+        blocks = []
+        for block in block_slices(len(chosen), 8 * n):
+            own = chosen[block]
+            squared = _squared_distances(X[own], X)
+            at = np.arange(len(own)), own
+            left = np.maximum(weight[own] - 1.0, 0.0)  # what remains of the row itself
+            squared[at] = np.where(left > 0, 0.0, np.inf)
+            nearest = squared.min(axis=1)
+            squared -= nearest[:, None]
+            squared[at] = np.inf
+            blocks.append((own, squared, nearest, left))
 
         def left_out(log_h: float) -> float:
             """Mean negative log-likelihood of each chosen row when it is left out once."""
-            h2 = math.exp(2.0 * log_h)
+            rate = 0.5 * math.exp(-2.0 * log_h)
             value = 0.0
-            for block, squared in distances:
-                other = np.tile(weight, (len(squared), 1))
-                own = chosen[block]
-                other[np.arange(len(own)), own] = np.maximum(weight[own] - 1.0, 0.0)
-                with np.errstate(divide="ignore"):
-                    logs = logsumexp(-0.5 * squared / h2, axis=1, b=other)
-                value -= float(weight[own] @ np.maximum(logs, -1e6))
+            for own, squared, nearest, left in blocks:
+                sums = np.exp(-rate * squared) @ weight + left
+                value -= float(weight[own] @ (np.log(sums) - rate * nearest))
             return value / float(weight[chosen].sum()) + d * log_h
 
         bounds = tuple(math.log(scott * factor) for factor in BANDWIDTH_RANGE)

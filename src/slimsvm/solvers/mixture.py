@@ -26,12 +26,10 @@ STEP = 0.99
 MAX_ITERATIONS = 200
 # Complementarity target of a step relative to the present one.
 CENTRING = 0.1
-# Weights below this share of the largest are zero.
-ZERO_WEIGHT = 1e-7
 # Every row has a kernel value of at least this with some column of the first set, so that its logarithm exists
 # from the start; columns beyond the first COVER serve only that.
 REACH = 1e-8
-NEAR = 0.6
+NEAR = 0.5
 COVER = 300
 # Columns added at a time, no two nearer to each other than this kernel value.
 COLUMNS_AT_A_TIME = 30
@@ -92,7 +90,9 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
         alpha = alpha + length * d_alpha
         alpha /= alpha.sum()
         slack = slack + length * d_slack
-    return np.where(alpha > ZERO_WEIGHT * alpha.max(), alpha, 0.0), gap
+    # at the optimum a weight or its slack is zero; near it, one is far smaller than the other
+    alpha = np.where(alpha > slack, alpha, 0.0)
+    return alpha / alpha.sum(), gap
 
 
 def covering(n: int, column: Callable[[int], Array]) -> Array:
