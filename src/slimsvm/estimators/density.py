@@ -28,7 +28,7 @@ ROWS_LEFT_OUT = 1000
 BANDWIDTH_RANGE = (0.05, 3.0)
 BANDWIDTH_PRECISION = 0.02
 # Mean penalised log-likelihood that may be missing in each round.
-INNER_TOLERANCE = 1e-6
+INNER_TOLERANCE = 1e-5
 # Keeps the penalty of a dying weight finite.
 SMALLEST_SQUARE = 1e-16
 
@@ -51,9 +51,9 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         estimate.
     C : float, default=1.0
         Weight of the likelihood: larger means more vectors.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Change of the weights between rounds, relative to them in the two-norm, at which to stop.
-    max_iter : int, default=50
+    max_iter : int, default=200
         Limit of the rounds.
     random_state : int, RandomState or None, default=None
         Seeds the choice of the rows left out for bandwidth="cv", where there are more than 1000, and `sample`.
@@ -80,7 +80,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     -----
     Equations (18) to (20) with C = 1; the paper's sigma is the bandwidth. The first round, whose penalty is the
     sum of the squared weights, starts from few columns and adds those along which the likelihood rises, until no
-    more than 1e-4 of mean log-likelihood can be gained: no n x n matrix is held.
+    more than 1e-3 of mean log-likelihood can be gained: no n x n matrix is held.
 
     References
     ----------
@@ -111,8 +111,8 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         bandwidth: Any = "cv",
         *,
         C: float = 1.0,
-        tol: float = 1e-4,
-        max_iter: int = 50,
+        tol: float = 1e-3,
+        max_iter: int = 200,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

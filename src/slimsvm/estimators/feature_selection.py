@@ -22,6 +22,8 @@ from .training import TrainingSet, with_equal_targets
 
 # A feature whose scale has fallen below this no longer moves any kernel value that matters.
 FADED = 1e-3
+# A feature that carries this share of what the features left carry on average keeps its scale.
+FAIR_SHARE = 0.5
 
 
 class ZeroNormSelector(SelectorMixin, KernelEstimator):
@@ -37,7 +39,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
     Parameters
     ----------
     C : float, default=1.0
-        Larger means more features.
+        Larger means more features (linear kernel) or a machine that follows the rows more closely (others).
     variant : {"quadratic", "linear"}, default="quadratic"
         How the zero-norm is approached with the linear kernel, as in `ZeroNormSVC`.
     kernel : {"linear", "rbf", "poly", "sigmoid", "laplacian"}, Kernel or callable, default="linear"
@@ -70,10 +72,11 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
     Notes
     -----
     The linear case is equations (9) and (10) of Huang et al. with features in place of kernel columns. For other
-    kernels, with :math:`W_j = \tfrac12\,|\,c^\top K c - c^\top K^{(-j)} c\,|`, the change of the squared norm
-    when feature j is left out of the kernel, the scale is multiplied by :math:`\min(1, \sqrt{2W_j})`; for a
-    linear kernel that is Weston's multiplicative update by :math:`|w_j|`. With several classes a feature stays
-    if some output needs it.
+    kernels, with :math:`W_j = |\,c^\top K c - c^\top K^{(-j)} c\,|`, the change of the squared norm when
+    feature j is left out of the kernel, and :math:`\bar W` its mean over the features left, the scale is
+    multiplied by :math:`\min(1, \sqrt{2W_j/\bar W})`: Weston's multiplicative update, which for a linear kernel
+    is by :math:`|w_j|`, with the average in place of the unit that other kernels do not have. With several
+    classes a feature stays if some output needs it.
 
     References
     ----------
@@ -190,20 +193,20 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         kernel = self._resolved_kernel(data.X, data.weight)
         labels = data.Y[:, 0] if data.Y.shape[1] == 1 else data.Y.argmax(axis=1)
         scales = np.ones(data.X.shape[1])
-        strongest, moved = 0, np.inf
+        moved = np.inf
         machine = FullSVC(C=self.C, kernel=kernel, n_jobs=self.n_jobs)
         for self.n_iter_ in range(1, self.max_iter + 1):
             X = scale_columns(data.X, scales)
             machine.fit(X, labels, sample_weight=data.weight)
             carried = norm_by_feature(kernel, machine.support_vectors_, machine.dual_coef_, scales > 0)
-            strongest = int(carried.argmax())
-            new = scales * np.minimum(1.0, np.sqrt(carried))
+            share = carried / max(float(carried[scales > 0].mean()), np.finfo(float).tiny)
+            new = scales * np.minimum(1.0, np.sqrt(share / FAIR_SHARE))
             new[new < FADED] = 0.0
             moved = float(np.abs(new - scales).max())
             scales = new
-            if moved <= 10 * self.tol or not scales.any():
+            if moved <= 10 * self.tol:
                 break
-        if scales.any() and moved > 10 * self.tol:
+        if moved > 10 * self.tol:
             warnings.warn(
                 f"{type(self).__name__}: a scale still changed by {moved:.2g} after {self.n_iter_} rounds; "
                 "raise max_iter or tol.",
@@ -211,8 +214,6 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 stacklevel=2,
             )
         self.scores_ = scales
-        if not scales.any():
-            self._keep_one(np.arange(len(scales)) == strongest)
 
     def _keep_one(self, strength: Array) -> None:
         """No feature is worth its cost at this C: keep the strongest, and say so."""

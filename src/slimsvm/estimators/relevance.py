@@ -384,7 +384,7 @@ class SparseProbitClassifier(KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=2000
         Limit of the rounds; all but the first few are cheap.
@@ -440,7 +440,7 @@ class SparseProbitClassifier(KernelClassifier):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 2000,
         class_weight: Any = None,
         random_state: Any = None,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from ..problem import KernelGram
 from ..rows import Array, distinct_rows
@@ -31,7 +31,7 @@ from .training import with_equal_targets
 _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
     "variant": [StrOptions({"quadratic", "linear", "multiplicative"})],
-    "p": [Interval(Real, 0, 2, closed="both"), Interval(Real, np.inf, None, closed="left")],
+    "p": [Interval(Real, 0, 2, closed="both"), Options(Real, {np.inf})],
     "margin": [Interval(Real, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -29,6 +29,8 @@ from scipy.linalg import blas, lapack
 from ..problem import Status
 from ..rows import Array
 
+# The start is at least this far inside the box, relative to it.
+SMALLEST_START = 1e-3
 # Share of the way to the boundary that a step may go.
 STEP = 0.995
 # Iterations after which rounding must be what keeps the gap from falling.
@@ -75,7 +77,7 @@ def factorise(M: Array) -> Array:
 
 
 class _Newton:
-    """Solves (B B' + diag(1/omega)) x = e and returns x and B'x."""
+    """Solves (B B' + diag(1/omega)) x = e."""
 
     def __init__(self, B: Array) -> None:
         n, m = B.shape
@@ -93,12 +95,13 @@ class _Newton:
             np.einsum("ii->i", M)[:] += 1.0
         self.L = factorise(M)
 
-    def solve(self, e: Array) -> tuple[Array, Array]:
+    def solve(self, e: Array) -> Array:
         if self.G is not None:
-            x = lapack.dpotrs(self.L, e, lower=1)[0]
-            return x, self.BT @ x
+            x: Array = lapack.dpotrs(self.L, e, lower=1)[0]
+            return x
         v = lapack.dpotrs(self.L, self.BT @ (self.omega * e), lower=1)[0]  # = B'x by Woodbury
-        return self.omega * (e - v @ self.BT), v
+        solved: Array = self.omega * (e - v @ self.BT)
+        return solved
 
 
 def _longest_step(*pairs: tuple[Array, Array]) -> float:
@@ -132,7 +135,7 @@ def solve_hinge(
     direction = newton.BT @ c
     curvature = float(direction @ direction)
     along = float(t @ c) / curvature if curvature > 0 else 0.5
-    beta = min(max(along, 1e-3), 0.5) * c
+    beta = min(max(along, SMALLEST_START), 0.5) * c
     eta = c - beta  # kept apart from here on: the difference would lose its digits near the bound
     w = newton.BT @ beta
     z = t - w @ newton.BT
@@ -156,7 +159,7 @@ def solve_hinge(
         newton.prepare(1.0 / (s_beta + xi_eta))
         mu = (float(s @ beta) + float(xi @ eta)) / (2 * n)
         # predictor
-        d_beta, _ = newton.solve(z)
+        d_beta = newton.solve(z)
         d_s = -s - s_beta * d_beta
         d_xi = -xi + xi_eta * d_beta
         step = _longest_step((beta, d_beta), (eta, -d_beta), (s, d_s), (xi, d_xi))
@@ -166,7 +169,7 @@ def solve_hinge(
         # corrector
         first = (target - d_s * d_beta) / beta
         second = (target + d_xi * d_beta) / eta
-        d_beta, d_w = newton.solve(first - second + z)
+        d_beta = newton.solve(first - second + z)
         d_s = first - s - s_beta * d_beta
         d_xi = second - xi + xi_eta * d_beta
         step = _longest_step((beta, d_beta), (eta, -d_beta), (s, d_s), (xi, d_xi))
@@ -174,7 +177,7 @@ def solve_hinge(
             status = Status.STALLED
             break
         beta, eta = beta + step * d_beta, eta - step * d_beta
-        w = w + step * d_w
+        w = newton.BT @ beta  # afresh: sums of steps drift where the first ones were large
         s = s + step * d_s
         xi = xi + step * d_xi
         z = t - w @ newton.BT

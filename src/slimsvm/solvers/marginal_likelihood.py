@@ -50,6 +50,8 @@ PATIENCE = 12
 SMALLEST_GAIN = 1e-5
 # Noise precision relative to the variance of the targets: beyond this the targets are reproduced exactly.
 LARGEST_PRECISION = 1e10
+# Share of the rows that is left to estimate the noise where the weights explain them all.
+LEAST_SHARE = 1e-3
 # The noise is at first this share of the variance of the targets, as in the reference.
 FIRST_NOISE = 0.1
 
@@ -310,7 +312,8 @@ def fit_gaussian(
         n_iter += max(taken, 1)
         error = float(weight @ np.square(y - state.Phi @ state.mean))
         determined = float((1.0 - state.precision * np.diagonal(state.covariance)).sum())
-        new = min(max(n - determined, np.finfo(float).tiny) / max(error, np.finfo(float).tiny), ceiling)
+        unexplained = max(n - determined, LEAST_SHARE * n)
+        new = unexplained / max(error, unexplained / ceiling)
         moved = abs(np.log(new / beta))
         beta = new
         state.refresh(beta)

@@ -29,8 +29,8 @@ CENTRING = 0.1
 # Every row has a kernel value of at least this with some column of the first set, so that its logarithm exists
 # from the start; columns beyond the first COVER serve only that.
 REACH = 1e-8
-NEAR = 0.5
-COVER = 300
+NEAR = 0.3
+COVER = 150
 # Columns added at a time, no two nearer to each other than this kernel value.
 COLUMNS_AT_A_TIME = 30
 APART = 0.9
@@ -115,7 +115,7 @@ def mixture_support(
     products: Callable[[Array], Array],
     s: Array,
     *,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
 ) -> tuple[Array, Array, Array]:
     """Columns with positive maximum-likelihood weight, those columns' kernel values, and their weights.
 

@@ -34,6 +34,8 @@ from .linear_program import solve_one_norm
 NEGLIGIBLE = 1e-6
 # Relative duality gap of the problem of each round.
 INNER_TOLERANCE = 1e-6
+# A round that ends this far from its optimum has failed: C is beyond what double precision can tell apart.
+FAILED = 1e-2
 # Outputs below this everywhere mean that every coefficient is on its way to zero.
 VANISHED = 1e-6
 
@@ -124,6 +126,8 @@ def reweighted(
     for _ in range(max_iter):
         new, round_gap = solve(columns, coef)
         gap = max(gap, round_gap)
+        if round_gap > FAILED and len(counts) > 1:
+            break  # the coefficients of the round before are better than what rounding made of this one
         size = np.abs(new)
         if not size.any() or (vanished is not None and vanished(columns, new)):
             columns, coef, change, converged = columns[:0], new[:0], 0.0, True
