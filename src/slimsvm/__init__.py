@@ -13,9 +13,9 @@ from .estimators import (
     SparseKernelDensity,
     SparseProbitClassifier,
     SparsityControlledSVC,
+    ZeroNormSelector,
     ZeroNormSVC,
     ZeroNormSVR,
-    ZeroNormSelector,
 )
 from .expansion import KernelExpansion
 

@@ -36,8 +36,8 @@ SMALLEST_SQUARE = 1e-16
 class SparseKernelDensity(DensityMixin, BaseEstimator):
     r"""Kernel density estimate with few vectors.
 
-    The density is :math:`p(x) = \sum_j \alpha_j\, N(x; x_j, h^2 I)` with weights that are not negative and sum to
-    one. Looks for a local minimum of
+    The density is :math:`p(x) = \sum_j \alpha_j\, N(x; x_j, h^2 I)` with weights that are not negative and
+    sum to one. Looks for a local minimum of
 
     .. math:: -C\sum_i s_i\log p(x_i) + \#\{j : \alpha_j \ne 0\}
 
@@ -47,8 +47,8 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     Parameters
     ----------
     bandwidth : float or "cv", default="cv"
-        Standard deviation h of the kernels; "cv" maximises the likelihood of left-out rows under the full kernel
-        estimate.
+        Standard deviation h of the kernels; "cv" maximises the likelihood of left-out rows under the full
+        kernel estimate.
     C : float, default=1.0
         Weight of the likelihood: larger means more vectors.
     tol : float, default=1e-3
@@ -56,7 +56,8 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     max_iter : int, default=200
         Limit of the rounds.
     random_state : int, RandomState or None, default=None
-        Seeds the choice of the rows left out for bandwidth="cv", where there are more than 1000, and `sample`.
+        Seeds the choice of the rows left out for bandwidth="cv", where there are more than 1000, and
+        `sample`.
     n_jobs : int or None, default=None
         Threads for kernel values; None means 1, -1 all processors.
 
@@ -78,9 +79,9 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
 
     Notes
     -----
-    Equations (18) to (20) with C = 1; the paper's sigma is the bandwidth. The first round, whose penalty is the
-    sum of the squared weights, starts from few columns and adds those along which the likelihood rises, until no
-    more than 1e-3 of mean log-likelihood can be gained: no n x n matrix is held.
+    Equations (18) to (20) with C = 1; the paper's sigma is the bandwidth. The first round, whose penalty is
+    the sum of the squared weights, starts from few columns and adds those along which the likelihood rises,
+    until no more than 1e-3 of mean log-likelihood can be gained: no n x n matrix is held.
 
     References
     ----------
@@ -189,7 +190,8 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         scale = math.sqrt(max(second, 0.0) / d)
         if n < 2 or scale == 0.0:
             raise ValueError(
-                "bandwidth='cv' needs at least two distinct rows of X, got one sample; give bandwidth as a number."
+                "bandwidth='cv' needs at least two distinct rows of X, got one sample; give bandwidth as "
+                "a number."
             )
         scott = scale * total ** (-1.0 / (d + 4)) if total > 1 else scale
         chosen = np.arange(n)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels import KERNELS, Kernel
 from ..rows import Array, Rows, dense, scale_columns
-from ..solvers.reweighted import NEGLIGIBLE, VANISHED, linear_round, quadratic_round, reweighted
+from ..solvers.reweighted import NEGLIGIBLE, linear_round, quadratic_round, reweighted, without_effect
 from .base import KernelClassifier, KernelEstimator
 from .full import FullSVC
 from .training import TrainingSet, with_equal_targets
@@ -33,8 +34,8 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
 
     .. math:: \tfrac12\,\#\{j : w_j \ne 0\} + C\sum_i s_i\,\max(0,\; 1 - y_i(w \cdot x_i + w_0)) .
 
-    With another kernel every feature has a scale, multiplied in each round by how much of the machine's norm the
-    feature carries, until it is one of those that stay or of those that vanish.
+    With another kernel every feature has a scale, multiplied in each round by how much of the machine's norm
+    the feature carries, until it is one of those that stay or of those that vanish.
 
     Parameters
     ----------
@@ -71,17 +72,17 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
 
     Notes
     -----
-    The linear case is equations (9) and (10) of Huang et al. with features in place of kernel columns. For other
-    kernels, with :math:`W_j = |\,c^\top K c - c^\top K^{(-j)} c\,|`, the change of the squared norm when
-    feature j is left out of the kernel, and :math:`\bar W` its mean over the features left, the scale is
-    multiplied by :math:`\min(1, \sqrt{2W_j/\bar W})`: Weston's multiplicative update, which for a linear kernel
-    is by :math:`|w_j|`, with the average in place of the unit that other kernels do not have. With several
-    classes a feature stays if some output needs it.
+    The linear case is equations (9) and (10) of Huang et al. with features in place of kernel columns. For
+    other kernels, with :math:`W_j = |\,c^\top K c - c^\top K^{(-j)} c\,|`, the change of the squared norm
+    when feature j is left out of the kernel, and :math:`\bar W` its mean over the features left, the scale is
+    multiplied by :math:`\min(1, \sqrt{2W_j/\bar W})`: Weston's multiplicative update, which for a linear
+    kernel is by :math:`|w_j|`, with the average in place of the unit that other kernels do not have. With
+    several classes a feature stays if some output needs it.
 
     References
     ----------
-    Weston, Elisseeff, Schölkopf and Tipping, Use of the zero-norm with linear models and kernel methods, Journal
-    of Machine Learning Research 3 (2003).
+    Weston, Elisseeff, Schölkopf and Tipping, Use of the zero-norm with linear models and kernel methods,
+    Journal of Machine Learning Research 3 (2003).
 
     Huang et al., Sparse learning for support vector classification, Pattern Recognition Letters 31 (2010),
     doi:10.1016/j.patrec.2010.06.017.
@@ -178,7 +179,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 make(B, t, c),
                 tol=self.tol,
                 max_iter=self.max_iter,
-                vanished=lambda columns, coef, B=B: bool(np.abs(B[:, columns] @ coef).max() < VANISHED),  # type: ignore[misc]
+                vanished=partial(without_effect, B),
             )
             result.warn_if_unfinished(type(self).__name__)
             self.n_iter_ = max(self.n_iter_, result.n_rounds)
@@ -195,7 +196,8 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         scales = np.ones(data.X.shape[1])
         moved = np.inf
         machine = FullSVC(C=self.C, kernel=kernel, n_jobs=self.n_jobs)
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        for n_iter in range(1, self.max_iter + 1):
+            self.n_iter_ = n_iter
             X = scale_columns(data.X, scales)
             machine.fit(X, labels, sample_weight=data.weight)
             carried = norm_by_feature(kernel, machine.support_vectors_, machine.dual_coef_, scales > 0)
@@ -218,8 +220,8 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
     def _keep_one(self, strength: Array) -> None:
         """No feature is worth its cost at this C: keep the strongest, and say so."""
         warnings.warn(
-            f"{type(self).__name__}: no feature is worth its cost, and only the strongest is kept; raise C (it is "
-            f"{self.C:g}).",
+            f"{type(self).__name__}: no feature is worth its cost, and only the strongest is kept; raise C "
+            f"(it is {self.C:g}).",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -50,8 +50,8 @@ class LPSVC(KernelClassifier):
     .. math:: \sum_j |\alpha_j| + C \sum_i s_i\,\max(0,\; 1 - y_i f(x_i)), \qquad
         f(x) = b + \sum_j \alpha_j k(x_j, x) .
 
-    The minimum is global and a corner of a polyhedron, so many coefficients are exactly zero, though fewer than
-    with the zero-norm. The kernel need not be positive definite.
+    The minimum is global and a corner of a polyhedron, so many coefficients are exactly zero, though fewer
+    than with the zero-norm. The kernel need not be positive definite.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ class SparsityControlledSVC(KernelClassifier):
     D : float, default=1.0
         Weight of the one-norm: larger means fewer vectors.
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel, which must be positive semi-definite on the training rows; for others the part of the margin
-        term that is not is left out (see Notes).
+        The kernel, which must be positive semi-definite on the training rows; for others the part of the
+        margin term that is not is left out (see Notes).
     gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
         Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
     degree : int, default=3

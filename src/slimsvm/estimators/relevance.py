@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..rows import Array, as_rows
 from ..solvers.expectation_maximisation import fit_em, probit_round
 from ..solvers.marginal_likelihood import KernelColumns, SparseBayes, fit_bernoulli, fit_gaussian
-from ..solvers.reweighted import VANISHED, reweighted
+from ..solvers.reweighted import reweighted, without_effect
 from .base import KernelClassifier, KernelEstimator, KernelRegressor, n_threads
 from .training import TrainingSet, with_equal_targets
 from .zero_norm import make_dictionary, store_columns, warn_empty
@@ -37,7 +38,8 @@ def _store_relevance(
         if not fit.converged:
             advice = "gain of the next step" if model.method == "fast" else "last change of log precision"
             warnings.warn(
-                f"{name}: stopped after {fit.n_iter} iterations ({advice} {fit.gain:.2g}); raise max_iter or tol.",
+                f"{name}: stopped after {fit.n_iter} iterations ({advice} {fit.gain:.2g}); "
+                "raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -56,8 +58,8 @@ def _store_relevance(
 class RVC(KernelClassifier):
     r"""Relevance vector classifier.
 
-    The output is the log-odds :math:`f(x) = w_0 + \sum_j w_j k(x_j, x)` with priors :math:`w_j \sim N(0, 1/a_j)`;
-    the precisions maximise the marginal likelihood
+    The output is the log-odds :math:`f(x) = w_0 + \sum_j w_j k(x_j, x)` with priors :math:`w_j \sim N(0,
+    1/a_j)`; the precisions maximise the marginal likelihood
 
     .. math:: p(y \mid a) = \int \prod_i \sigma(y_i f(x_i))^{s_i}\; p(w \mid a)\, dw
 
@@ -78,8 +80,8 @@ class RVC(KernelClassifier):
         "fast" adds, re-estimates and deletes one vector at a time in memory O(n m); "em" starts from all rows
         and updates all precisions together, with O(n^3) work in the first rounds.
     tol : float, default=1e-4
-        "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the logarithm
-        of a precision.
+        "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the
+        logarithm of a precision.
     max_iter : int, default=10_000
         Limit of the steps ("fast") or rounds ("em").
     class_weight : "balanced", dict or None, default=None
@@ -104,9 +106,9 @@ class RVC(KernelClassifier):
 
     Notes
     -----
-    Tipping's alpha is the precision a, and his w_0 is the intercept, which has a prior like the others and may
-    leave. Several classes are one-versus-rest; their probabilities are the separate ones, scaled to sum to one.
-    The kernel need not be positive definite.
+    Tipping's alpha is the precision a, and his w_0 is the intercept, which has a prior like the others and
+    may leave. Several classes are one-versus-rest; their probabilities are the separate ones, scaled to sum
+    to one. The kernel need not be positive definite.
 
     References
     ----------
@@ -218,8 +220,8 @@ class RVR(KernelRegressor):
     method : {"fast", "em"}, default="fast"
         As in `RVC`.
     tol : float, default=1e-4
-        "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the logarithm
-        of a precision.
+        "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the
+        logarithm of a precision.
     max_iter : int, default=10_000
         Limit of the steps ("fast") or rounds ("em").
     random_state : int, RandomState or None, default=None
@@ -242,8 +244,8 @@ class RVR(KernelRegressor):
 
     Notes
     -----
-    Tipping's alpha is a, his beta is ``noise_ ** -2``. The targets are centred by their mean first; the intercept
-    of what remains has a prior like the other weights and may leave.
+    Tipping's alpha is a, his beta is ``noise_ ** -2``. The targets are centred by their mean first; the
+    intercept of what remains has a prior like the other weights and may leave.
 
     References
     ----------
@@ -370,9 +372,9 @@ class RVR(KernelRegressor):
 class SparseProbitClassifier(KernelClassifier):
     r"""Sparse probit classifier: Jeffreys' prior on the variances of the coefficients, by EM.
 
-    The probability of the second class is :math:`\Phi(f(x))`, the normal distribution function of :math:`f(x) =
-    \alpha_0 + \sum_j \alpha_j k(x_j, x)`, with :math:`\alpha_j \sim N(0, \tau_j)` and :math:`p(\tau_j) \propto
-    1/\tau_j`. There is nothing to tune but the kernel.
+    The probability of the second class is :math:`\Phi(f(x))`, the normal distribution function of
+    :math:`f(x) = \alpha_0 + \sum_j \alpha_j k(x_j, x)`, with :math:`\alpha_j \sim N(0, \tau_j)` and
+    :math:`p(\tau_j) \propto 1/\tau_j`. There is nothing to tune but the kernel.
 
     Parameters
     ----------
@@ -482,7 +484,7 @@ class SparseProbitClassifier(KernelClassifier):
                 probit_round(A, labels, data.weight),
                 tol=self.tol,
                 max_iter=self.max_iter,
-                vanished=lambda columns, coef: bool(np.abs(A[:, columns] @ coef).max() < VANISHED),
+                vanished=partial(without_effect, A),
             )
             shift = 0.0
             if not result.coef.any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,14 +17,15 @@ from ..problem import KernelGram
 from ..rows import Array, distinct_rows
 from ..solvers.linear_program import solve_infinity_norm
 from ..solvers.reweighted import (
-    VANISHED,
     Reweighted,
     Round,
     linear_round,
+    low_rank_factor,
     mixed_round,
     multiplicative_round,
     quadratic_round,
     reweighted,
+    without_effect,
 )
 from .base import KernelClassifier, KernelEstimator, KernelRegressor
 from .training import with_equal_targets
@@ -49,14 +51,17 @@ class Dictionary:
         Kernel values of the columns' rows with each other, zero for the constant.
     rows : array of shape (m,)
         Training row of each column after the first.
+    factor : array of shape (n, r) or None
+        L with K = L L', where K is smooth.
     """
 
     columns: Array
     kernel: Array
     rows: Array
+    factor: Array | None = None
 
 
-def make_dictionary(gram: KernelGram) -> Dictionary:
+def make_dictionary(gram: KernelGram, *, with_factor: bool = False) -> Dictionary:
     """All columns of the kernel matrix, equal rows once, with the constant in front."""
     K = gram.dense
     first, _ = distinct_rows(gram.X)
@@ -65,20 +70,21 @@ def make_dictionary(gram: KernelGram) -> Dictionary:
     columns[:, 1:] = K[:, first]
     inner = np.zeros((1 + len(first), 1 + len(first)))
     inner[1:, 1:] = columns[first, 1:]
-    return Dictionary(columns, inner, first)
+    whole = gram.is_positive_definite and len(first) == gram.n
+    return Dictionary(columns, inner, first, low_rank_factor(K) if whole and with_factor else None)
 
 
-def _make_round(model: Any, B: Array, t: Array, c: Array, inner: Array) -> Round:
+def _make_round(model: Any, B: Array, t: Array, c: Array, dictionary: Dictionary) -> Round:
     if model.variant == "linear":
         return linear_round(B, t, c)
     if model.variant == "multiplicative":
         return multiplicative_round(B, t, c)
     if model.margin > 0:
-        return mixed_round(B, t, c, inner, model.margin, model.p)
-    return quadratic_round(B, t, c, model.p)
+        return mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
+    return quadratic_round(B, t, c, model.p, dictionary.factor)
 
 
-def _solve(model: Any, B: Array, t: Array, c: Array, inner: Array) -> Reweighted:
+def _solve(model: Any, B: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
     """One output: the coefficients of the columns of B."""
     if model.p == np.inf:
         solution = solve_infinity_norm(B, t, c)
@@ -86,10 +92,10 @@ def _solve(model: Any, B: Array, t: Array, c: Array, inner: Array) -> Reweighted
         return Reweighted(solution.alpha, counts, 0.0, solution.gap, True)
     return reweighted(
         B.shape[1],
-        _make_round(model, B, t, c, inner),
+        _make_round(model, B, t, c, dictionary),
         tol=model.tol,
         max_iter=model.max_iter,
-        vanished=lambda columns, coef: bool(np.abs(B[:, columns] @ coef).max() < VANISHED),
+        vanished=partial(without_effect, B),
     )
 
 
@@ -141,8 +147,8 @@ class ZeroNormSVC(KernelClassifier):
         "quadratic" solves a quadratic program in each round (SSVC_A); "linear" a linear program (SSVC_B);
         "multiplicative" the same by scaling the kernel columns (SSVC_W). The last two agree.
     p : float, default=0.0
-        The norm of the coefficients that is penalised, 0 to 2, or infinity; for the quadratic variant. From 1 on
-        the problem is convex; only p <= 1 gives few vectors.
+        The norm of the coefficients that is penalised, 0 to 2, or infinity; for the quadratic variant. From
+        1 on the problem is convex; only p <= 1 gives few vectors.
     margin : float, default=0.0
         Weight of the margin term :math:`\tfrac12\alpha^\top K\alpha` added to the penalty; for the quadratic
         variant and positive definite kernels.
@@ -176,28 +182,28 @@ class ZeroNormSVC(KernelClassifier):
     n_iter_ : int
         Rounds.
     n_columns_ : array of shape (n_iter_ + 1,)
-        Coefficients that are not zero, the intercept among them, before the first round and after each, summed
-        over the outputs.
+        Coefficients that are not zero, the intercept among them, before the first round and after each,
+        summed over the outputs.
     classes_ : array of shape (n_classes,)
     gamma_ : float or array
 
     Notes
     -----
-    The paper's C and alpha are C and the coefficients here, and lambda is :math:`1/\alpha_j^2` (equation 9) or
-    :math:`1/|\alpha_j|` (equation 10) of the round before. As in the paper the intercept is one of the
+    The paper's C and alpha are C and the coefficients here, and lambda is :math:`1/\alpha_j^2` (equation 9)
+    or :math:`1/|\alpha_j|` (equation 10) of the round before. As in the paper the intercept is one of the
     coefficients and may be zero. In the paper's mixed objective, :math:`\tfrac12\alpha^\top K\alpha +
     C_1\alpha^\top\mathrm{diag}(\lambda)\alpha + C\sum\xi`, `margin` is :math:`1/(2C_1)` and C is
     :math:`C/(2C_1)`. The paper's update for the infinity norm does not descend; p=inf is solved as a linear
-    program instead. Each round is solved to a relative duality gap of 1e-6. If every coefficient goes to zero,
-    which a small C does, the model is the constant of the heavier class, with a warning.
+    program instead. Each round is solved to a relative duality gap of 1e-6. If every coefficient goes to
+    zero, which a small C does, the model is the constant of the heavier class, with a warning.
 
     References
     ----------
     Huang, Zheng, Sun, Hotta, Fujimoto and Naoi, Sparse learning for support vector classification, Pattern
     Recognition Letters 31 (2010), doi:10.1016/j.patrec.2010.06.017.
 
-    Weston, Elisseeff, Schölkopf and Tipping, Use of the zero-norm with linear models and kernel methods, Journal
-    of Machine Learning Research 3 (2003).
+    Weston, Elisseeff, Schölkopf and Tipping, Use of the zero-norm with linear models and kernel methods,
+    Journal of Machine Learning Research 3 (2003).
 
     Examples
     --------
@@ -263,11 +269,12 @@ class ZeroNormSVC(KernelClassifier):
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         data = with_equal_targets(X, codes, Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows))
+        quadratic = self.variant == "quadratic" and self.margin == 0 and self.p < np.inf
+        dictionary = make_dictionary(self._gram(kernel, data, rows), with_factor=quadratic)
         t, c = np.ones(len(data.Y)), self.C * data.weight
         results = []
         for labels in data.Y.T:
-            result = _solve(self, labels[:, None] * dictionary.columns, t, c, dictionary.kernel)
+            result = _solve(self, labels[:, None] * dictionary.columns, t, c, dictionary)
             heavier = 0.0
             if not result.coef.any():
                 heavier = 1.0 if c @ labels > 0 else -1.0
@@ -334,8 +341,8 @@ class ZeroNormSVR(KernelRegressor):
     Notes
     -----
     The paper gives the framework (equation 5) and names regression as a use of it. The targets are centred by
-    their weighted median first, so that adding a constant to them adds it to the predictions; the intercept of
-    what remains is one of the coefficients.
+    their weighted median first, so that adding a constant to them adds it to the predictions; the intercept
+    of what remains is one of the coefficients.
 
     References
     ----------
@@ -417,7 +424,7 @@ class ZeroNormSVR(KernelRegressor):
             # |y - f| - epsilon is the larger of two hinges
             B = np.vstack([A, -A])
             t = np.concatenate([centred - self.epsilon, -centred - self.epsilon])
-            result = _solve(self, B, t, np.concatenate([c, c]), dictionary.kernel)
+            result = _solve(self, B, t, np.concatenate([c, c]), dictionary)
             if not result.coef.any() and np.abs(centred).max() > self.epsilon:
                 warn_empty(type(self).__name__, "predicts the median", f"raise C (it is {self.C:g})")
             results.append((result, middle))

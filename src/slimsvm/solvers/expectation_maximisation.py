@@ -1,8 +1,8 @@
 r"""Expectation-maximisation for sparse Bayesian models: all coefficients at once.
 
 For the relevance vector machine the hidden variables are the weights: each round computes their posterior and
-sets the precision of column j to :math:`1 / (\mu_j^2 + \Sigma_{jj})`. For the sparse probit classifier they are
-the latent outputs and the prior variances, and the round is a reweighted ridge regression on the expected
+sets the precision of column j to :math:`1 / (\mu_j^2 + \Sigma_{jj})`. For the sparse probit classifier they
+are the latent outputs and the prior variances, and the round is a reweighted ridge regression on the expected
 outputs.
 
 References
@@ -142,8 +142,8 @@ def probit_round(A: Array, y: Array, weight: Array) -> Round:
         np.einsum("ii->i", gram)[:] += 1.0
         L = cholesky_factor(gram)
         coef = np.zeros(m)
-        # the first round, whose weights are one, is solved to the end: the prior should not shrink coefficients
-        # that have not yet been found
+        # the first round, whose weights are one, is solved to the end: the prior should not shrink
+        # coefficients that have not yet been found
         for _ in range(FIRST_ROUND if first else 1):
             z = f + y * np.exp(-0.5 * f * f - log_ndtr(y * f)) / np.sqrt(
                 2.0 * np.pi

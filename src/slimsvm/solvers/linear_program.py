@@ -5,14 +5,14 @@ The one-norm machine minimises over :math:`\alpha` (and b, where there is a free
 .. math:: \sum_j \lambda_j|\alpha_j| + \sum_i c_i\max(0,\; t_i - (B\alpha)_i - b\,q_i) .
 
 Its dual, :math:`\max t^\top\beta` subject to :math:`|B^\top\beta| \le \lambda`, :math:`0 \le \beta \le c` and
-:math:`q^\top\beta = 0`, is equation (15) of Huang et al.; :math:`\alpha` is what its constraints are worth. Few
-of the constraints bind, since few coefficients are not zero: they are added where the point found so far breaks
-them (column generation), which keeps every program small.
+:math:`q^\top\beta = 0`, is equation (15) of Huang et al.; :math:`\alpha` is what its constraints are worth.
+Few of the constraints bind, since few coefficients are not zero: they are added where the point found so far
+breaks them (column generation), which keeps every program small.
 
 References
 ----------
-Huang et al. (2010), doi:10.1016/j.patrec.2010.06.017; Kecman and Hadzic (2000), doi:10.1109/IJCNN.2000.859396;
-Huangfu and Hall (2018), doi:10.1007/s12532-017-0130-5 (HiGHS).
+Huang et al. (2010), doi:10.1016/j.patrec.2010.06.017; Kecman and Hadzic (2000),
+doi:10.1109/IJCNN.2000.859396; Huangfu and Hall (2018), doi:10.1007/s12532-017-0130-5 (HiGHS).
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def _first_columns(columns: Array, t: Array, c: Array) -> Array:
 def solve_infinity_norm(B: Array, t: Array, c: Array) -> LinearProgramSolution:
     r"""Minimise :math:`\max_j|\alpha_j| + \sum_i c_i\max(0, t_i - (B\alpha)_i)`.
 
-    The limit of equation (21) as p grows. With :math:`\alpha_j = u - v_j`, :math:`0 \le v_j \le 2u`, the program
-    has one row for each row and each column of B.
+    The limit of equation (21) as p grows. With :math:`\alpha_j = u - v_j`, :math:`0 \le v_j \le 2u`, the
+    program has one row for each row and each column of B.
 
     Examples
     --------

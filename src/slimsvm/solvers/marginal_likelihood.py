@@ -1,17 +1,18 @@
 r"""Sparse Bayesian learning: columns enter, change and leave as the marginal likelihood tells.
 
-The model is :math:`f = \Phi w` with priors :math:`w_j \sim N(0, 1/a_j)`; the precisions a maximise the marginal
-likelihood, and most end at infinity. For a Gaussian likelihood with precisions b of the rows (in classification
-those of Laplace's approximation at the mode, with its working targets) the likelihood as a function of one
-precision depends only on
+The model is :math:`f = \Phi w` with priors :math:`w_j \sim N(0, 1/a_j)`; the precisions a maximise the
+marginal likelihood, and most end at infinity. For a Gaussian likelihood with precisions b of the rows (in
+classification those of Laplace's approximation at the mode, with its working targets) the likelihood as a
+function of one precision depends only on
 
 .. math:: S_j = \phi_j^\top C^{-1}\phi_j, \qquad Q_j = \phi_j^\top C^{-1} z, \qquad
     C = \mathrm{diag}(1/b) + \sum_{j\ \mathrm{in}} \phi_j\phi_j^\top / a_j ,
 
 so the best precision of each column and its gain are known in closed form. The inner loop takes the step with
-the largest gain and updates S, Q, the posterior mean and covariance by rank-one formulas in O(n m). Only a new
-column costs a pass over the dictionary, and only a new b, which the outer loop brings, a pass for all columns in
-the model. Nothing of size n x n is needed; a kernel matrix that fits in memory is used if it is there.
+the largest gain and updates S, Q, the posterior mean and covariance by rank-one formulas in O(n m). Only a
+new column costs a pass over the dictionary, and only a new b, which the outer loop brings, a pass for all
+columns in the model. Nothing of size n x n is needed; a kernel matrix that fits in memory is used if it is
+there.
 
 References
 ----------
@@ -43,8 +44,9 @@ LEAST_STEPS = 10
 # Newton steps for the mode of the posterior; it starts from the last mode, so a few do.
 MODE_ITERATIONS = 50
 # Rounds of the outer loop without a new best likelihood after which the best is returned. Steps that are best
-# for the present b or noise need not be so after these follow: near the end, or where the targets are reproduced
-# exactly, the loop may go round in circles. Each such round also halves the number of steps of the next.
+# for the present b or noise need not be so after these follow: near the end, or where the targets are
+# reproduced exactly, the loop may go round in circles. Each such round also halves the number of steps of
+# the next.
 PATIENCE = 12
 # Gain (in nats) a step must promise near the end.
 SMALLEST_GAIN = 1e-5
@@ -368,7 +370,7 @@ class _Watch:
 def posterior_mode(
     Phi: Array, y: Array, weight: Array, precision: Array, start: Array
 ) -> tuple[Array, Array, float]:
-    """Mode of the weights of a logistic model by Newton's method: weights, outputs, penalised log-likelihood."""
+    """Mode of a logistic model by Newton's method: weights, outputs, penalised log-likelihood."""
 
     def value(f: Array, w: Array) -> float:
         return -float(weight @ np.logaddexp(0.0, -y * f)) - 0.5 * float(precision @ w**2)

@@ -2,13 +2,13 @@ r"""Weights of a mixture of kernels: penalised maximum likelihood on the simplex
 
 Minimises :math:`-\sum_i s_i\log (K\alpha)_i + \sum_j r_j\alpha_j^2` over :math:`\alpha \ge 0`,
 :math:`\sum_j\alpha_j = 1`, by a primal-dual interior point with O(n m^2) work an iteration. The maximum
-likelihood weights are already sparse (there are at most as many as distinct rows, in practice far fewer), so the
-columns are found as they are needed: `mixture_support` adds those along which the likelihood rises most.
+likelihood weights are already sparse (there are at most as many as distinct rows, in practice far fewer), so
+the columns are found as they are needed: `mixture_support` adds those along which the likelihood rises most.
 
 References
 ----------
-Lindsay (1983), doi:10.1214/aos/1176346059 (the gradient bounds the likelihood still to be gained); Koenker and
-Mizera (2014), doi:10.1080/01621459.2013.869224 (interior points for it).
+Lindsay (1983), doi:10.1214/aos/1176346059 (the gradient bounds the likelihood still to be gained); Koenker
+and Mizera (2014), doi:10.1080/01621459.2013.869224 (interior points for it).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 
 from ..rows import Array
 from .least_squares import cholesky_factor
@@ -26,8 +27,10 @@ STEP = 0.99
 MAX_ITERATIONS = 200
 # Complementarity target of a step relative to the present one.
 CENTRING = 0.1
-# Every row has a kernel value of at least this with some column of the first set, so that its logarithm exists
-# from the start; columns beyond the first COVER serve only that.
+# Weights above this share of the largest are not zero, whatever their slack.
+SMALL_WEIGHT = 1e-2
+# Every row has a kernel value of at least this with some column of the first set, so that its logarithm
+# exists from the start; columns beyond the first COVER serve only that.
 REACH = 1e-8
 NEAR = 0.3
 COVER = 150
@@ -73,7 +76,7 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
         if gap <= tol:
             break
         mu = CENTRING * float(alpha @ slack) / m
-        H = (K.T * (pull / p)) @ K
+        H = blas.dsyrk(1.0, K.T * (np.sqrt(share) / p), lower=1)
         np.einsum("ii->i", H)[:] += r + slack / alpha
         L = cholesky_factor(H)
         right = np.column_stack([mu / alpha - gradient, np.ones(m)])
@@ -91,7 +94,7 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
         alpha /= alpha.sum()
         slack = slack + length * d_slack
     # at the optimum a weight or its slack is zero; near it, one is far smaller than the other
-    alpha = np.where(alpha > slack, alpha, 0.0)
+    alpha = np.where((alpha > slack) | (alpha > SMALL_WEIGHT * alpha.max()), alpha, 0.0)
     return alpha / alpha.sum(), gap
 
 
@@ -130,10 +133,11 @@ def mixture_support(
     s : array of shape (n,)
         Weights of the rows.
     tol : float
-        Mean log-likelihood that may be missing.
+        Mean log-likelihood that may be missing; at least what one vector costs, which is 1 in all.
     """
     support = covering(n, lambda j: columns(np.array([j]))[:, 0])
     K = columns(support)
+    tol = max(tol, 1.0 / float(s.sum()))
     alpha = np.full(len(support), 1.0 / len(support))
     for _ in range(MAX_ADDITIONS):
         alpha, _ = solve_mixture(K, s, np.ones(len(support)), tol=0.1 * tol)

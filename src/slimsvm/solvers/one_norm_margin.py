@@ -46,6 +46,51 @@ class OneNormMarginSolution:
     status: Status
 
 
+@dataclass(frozen=True)
+class _Newton:
+    """The linearised optimality conditions of one iteration, factorised."""
+
+    B: Array
+    q: Array
+    L: Array
+    inner_q: Array
+    bias_curvature: float
+    alpha: Array
+    z: Array
+    u: Array
+    v: Array
+    lower: Array
+    upper: Array
+    s: Array
+    xi: Array
+    theta: Array
+    omega: Array
+    s_beta: Array
+    xi_eta: Array
+    residual: Array
+    unbalanced: float
+
+    def direction(
+        self, first: Array, second: Array, third: Array, fourth: Array
+    ) -> tuple[float, Array, Array, Array, Array, Array, Array]:
+        """Steps of b, beta, g, u, v, s, xi, for targets (over the multiplier) of the four products."""
+        a = third - fourth - self.alpha
+        e = first - second + self.z
+        right = a / self.theta + self.residual + self.B.T @ (self.omega * e)
+        x = lapack.dpotrs(self.L, right, lower=1)[0]
+        # q' d_beta = -q' beta decides the intercept
+        wanted = float(self.q @ (self.omega * (e - self.B @ x))) - self.unbalanced
+        d_b = wanted / self.bias_curvature if self.bias_curvature > 0 else 0.0
+        d_alpha = x - d_b * self.inner_q
+        d_beta = self.omega * (e - self.B @ d_alpha - d_b * self.q)
+        d_g = (d_alpha - a) / self.theta
+        d_u = third - self.u + self.u / self.lower * d_g
+        d_v = fourth - self.v - self.v / self.upper * d_g
+        d_s = first - self.s - self.s_beta * d_beta
+        d_xi = second - self.xi + self.xi_eta * d_beta
+        return d_b, d_beta, d_g, d_u, d_v, d_s, d_xi
+
+
 def solve_one_norm_margin(
     P: Array, B: Array, t: Array, c: Array, d: float, q: Array, *, tol: float = 1e-6
 ) -> OneNormMarginSolution:
@@ -106,28 +151,12 @@ def solve_one_norm_margin(
         pieces = 2 * (n + m)
         mu = float(s @ beta + xi @ eta + u @ lower + v @ upper) / pieces
 
-        def direction(
-            first: Array, second: Array, third: Array, fourth: Array
-        ) -> tuple[Array, float, Array, Array, Array, Array, Array, Array]:
-            """The step for targets (over the multiplier) of s beta, xi eta, u lower, v upper."""
-            a = third - fourth - alpha
-            e = first - second + z
-            right = a / theta + residual + B.T @ (omega * e)
-            x = lapack.dpotrs(L, right, lower=1)[0]
-            # q' d_beta = -q' beta decides the intercept
-            wanted = float(q @ (omega * (e - B @ x))) - unbalanced
-            d_b = wanted / bias_curvature if bias_curvature > 0 else 0.0
-            d_alpha = x - d_b * inner_q
-            d_beta = omega * (e - B @ d_alpha - d_b * q)
-            d_g = (d_alpha - a) / theta
-            d_u = third - u + u / lower * d_g
-            d_v = fourth - v - v / upper * d_g
-            d_s = first - s - s_beta * d_beta
-            d_xi = second - xi + xi_eta * d_beta
-            return d_alpha, d_b, d_beta, d_g, d_u, d_v, d_s, d_xi
-
+        system = _Newton(
+            B, q, L, inner_q, bias_curvature, alpha, z, u, v, lower, upper, s, xi, theta, omega, s_beta,
+            xi_eta, residual, unbalanced,
+        )  # fmt: skip
         zero_n, zero_m = np.zeros(n), np.zeros(m)
-        _, _, d_beta, d_g, d_u, d_v, d_s, d_xi = direction(zero_n, zero_n, zero_m, zero_m)
+        _, d_beta, d_g, d_u, d_v, d_s, d_xi = system.direction(zero_n, zero_n, zero_m, zero_m)
         step = _longest_step(
             (beta, d_beta),
             (eta, -d_beta),
@@ -145,7 +174,7 @@ def solve_one_norm_margin(
             + (v + step * d_v) @ (upper + step * d_g)
         )
         target = mu * max((reached / (pieces * mu)) ** 3, SMALLEST_CENTRING)
-        d_alpha, d_b, d_beta, d_g, d_u, d_v, d_s, d_xi = direction(
+        d_b, d_beta, d_g, d_u, d_v, d_s, d_xi = system.direction(
             (target - d_s * d_beta) / beta,
             (target + d_xi * d_beta) / eta,
             (target + d_u * d_g) / lower,
