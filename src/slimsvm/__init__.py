@@ -4,8 +4,11 @@ from importlib.metadata import version
 
 from .errors import DataFormatError, ModelFormatError, SlimsvmError
 from .estimators import (
+    LPSVC,
     LSSVC,
     LSSVR,
+    RVC,
+    RVR,
     EmpiricalFeatureMap,
     EmpiricalSVC,
     FixedSizeLSSVC,
@@ -18,8 +21,14 @@ from .estimators import (
     PrunedLSSVC,
     SparseGreedyGPC,
     SparseGreedyGPR,
+    SparseKernelDensity,
+    SparseProbitClassifier,
+    SparsityControlledSVC,
     TwoStageLSSVC,
     TwoStageLSSVR,
+    ZeroNormSelector,
+    ZeroNormSVC,
+    ZeroNormSVR,
 )
 from .estimators.reduced import Reduced
 from .expansion import KernelExpansion
@@ -28,8 +37,11 @@ from .reduction import reduce
 __version__ = version("slimsvm")
 
 __all__ = [
+    "LPSVC",
     "LSSVC",
     "LSSVR",
+    "RVC",
+    "RVR",
     "DataFormatError",
     "EmpiricalFeatureMap",
     "EmpiricalSVC",
@@ -47,7 +59,13 @@ __all__ = [
     "SlimsvmError",
     "SparseGreedyGPC",
     "SparseGreedyGPR",
+    "SparseKernelDensity",
+    "SparseProbitClassifier",
+    "SparsityControlledSVC",
     "TwoStageLSSVC",
     "TwoStageLSSVR",
+    "ZeroNormSVC",
+    "ZeroNormSVR",
+    "ZeroNormSelector",
     "reduce",
 ]

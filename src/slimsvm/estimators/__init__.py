@@ -1,16 +1,24 @@
 """The estimators: each validates, composes and stores; the work is done by functions on arrays."""
 
+from .density import SparseKernelDensity
 from .empirical import EmpiricalFeatureMap, EmpiricalSVC
+from .feature_selection import ZeroNormSelector
 from .fixed_size import FixedSizeLSSVC, FixedSizeLSSVR, PrunedLSSVC
 from .full import FullSVC
 from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
+from .one_norm import LPSVC, SparsityControlledSVC
 from .pursuit import MatchingPursuitSVC, MatchingPursuitSVR, SparseGreedyGPC, SparseGreedyGPR
+from .relevance import RVC, RVR, SparseProbitClassifier
 from .two_stage import TwoStageLSSVC, TwoStageLSSVR
+from .zero_norm import ZeroNormSVC, ZeroNormSVR
 
 __all__ = [
+    "LPSVC",
     "LSSVC",
     "LSSVR",
+    "RVC",
+    "RVR",
     "EmpiricalFeatureMap",
     "EmpiricalSVC",
     "FixedSizeLSSVC",
@@ -23,6 +31,12 @@ __all__ = [
     "PrunedLSSVC",
     "SparseGreedyGPC",
     "SparseGreedyGPR",
+    "SparseKernelDensity",
+    "SparseProbitClassifier",
+    "SparsityControlledSVC",
     "TwoStageLSSVC",
     "TwoStageLSSVR",
+    "ZeroNormSVC",
+    "ZeroNormSVR",
+    "ZeroNormSelector",
 ]

@@ -1,0 +1,173 @@
+r"""The one-norm and infinity-norm hinge machines as linear programs, solved by HiGHS.
+
+The one-norm machine minimises over :math:`\alpha` (and b, where there is a free column q)
+
+.. math:: \sum_j \lambda_j|\alpha_j| + \sum_i c_i\max(0,\; t_i - (B\alpha)_i - b\,q_i) .
+
+Its dual, :math:`\max t^\top\beta` subject to :math:`|B^\top\beta| \le \lambda`, :math:`0 \le \beta \le c` and
+:math:`q^\top\beta = 0`, is equation (15) of Huang et al.; :math:`\alpha` is what its constraints are worth.
+Few of the constraints bind, since few coefficients are not zero: they are added where the point found so far
+breaks them (column generation), which keeps every program small.
+
+References
+----------
+Huang et al. (2010), doi:10.1016/j.patrec.2010.06.017; Kecman and Hadzic (2000),
+doi:10.1109/IJCNN.2000.859396; Huangfu and Hall (2018), doi:10.1007/s12532-017-0130-5 (HiGHS).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..problem import Status
+from ..rows import Array
+
+# Constraints added at a time: few programs and small ones.
+COLUMNS_AT_A_TIME = 40
+# Columns that fit one program from the start.
+SMALL = 80
+# Tolerance HiGHS works to; ours is relative to the objective and looser.
+FEASIBILITY = 1e-9
+TINY = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class LinearProgramSolution:
+    """What HiGHS found.
+
+    Parameters
+    ----------
+    alpha : array of shape (m,)
+    intercept : float
+    beta : array of shape (n,)
+        Dual coefficients, between 0 and c.
+    gap : float
+        Relative duality gap.
+    n_iter : int
+        Number of programs solved.
+    status : Status
+    """
+
+    alpha: Array
+    intercept: float
+    beta: Array
+    gap: float
+    n_iter: int
+    status: Status
+
+
+def _highs(cost: Array, **program: Any) -> Any:
+    options = {"primal_feasibility_tolerance": FEASIBILITY, "dual_feasibility_tolerance": FEASIBILITY}
+    result = linprog(cost, method="highs", options=options, **program)
+    if result.x is None:  # the presolver may lose a badly scaled program
+        result = linprog(cost, method="highs-ds", options={**options, "presolve": False}, **program)
+    return result
+
+
+def _relative(primal: float, dual: float) -> float:
+    return max(0.0, primal - dual) / max(abs(primal), TINY)
+
+
+def solve_one_norm(
+    B: Array, t: Array, c: Array, penalty: Array, *, free: Array | None = None, tol: float = 1e-6
+) -> LinearProgramSolution:
+    """Solve the one-norm machine to a relative duality gap of `tol`.
+
+    Parameters
+    ----------
+    B : array of shape (n, m)
+    t, c : array of shape (n,)
+    penalty : array of shape (m,)
+        Positive: lambda.
+    free : array of shape (n,) or None
+        The column q of an unpenalised intercept.
+
+    Examples
+    --------
+    >>> B = np.array([[1.0, 0.0], [2.0, 0.0]])
+    >>> solve_one_norm(B, np.ones(2), np.full(2, 10.0), np.ones(2)).alpha.round(4)
+    array([1., 0.])
+    """
+    n, m = B.shape
+    columns = B / penalty  # unit penalties: alpha in units of 1 / penalty
+    # box of unit length: HiGHS's tolerances are absolute
+    unit = float(c.max())
+    working = np.arange(m) if m <= SMALL else _first_columns(columns, t, c)
+    best = LinearProgramSolution(np.zeros(m), 0.0, np.zeros(n), np.inf, 0, Status.STALLED)
+    for n_iter in range(1, m + 2):
+        J = columns[:, working].T * unit
+        result = _highs(
+            -t,
+            A_ub=np.vstack([J, -J]),
+            b_ub=np.ones(2 * len(working)),
+            A_eq=None if free is None else free[None, :],
+            b_eq=None if free is None else np.zeros(1),
+            bounds=np.column_stack([np.zeros(n), c / unit]),
+        )
+        if result.x is None:
+            break
+        beta = unit * result.x
+        worth = -unit * result.ineqlin.marginals.reshape(2, -1)
+        alpha = np.zeros(m)
+        alpha[working] = worth[0] - worth[1]
+        intercept = 0.0 if free is None else -float(result.eqlin.marginals[0])
+        slack = t - columns @ alpha - (0.0 if free is None else intercept * free)
+        primal = float(np.abs(alpha).sum() + c @ np.maximum(slack, 0.0))
+        reach = np.abs(columns.T @ beta)
+        gap = _relative(primal, float(t @ beta) / max(1.0, float(reach.max(initial=0.0))))
+        if gap < best.gap:
+            status = Status.OPTIMAL if gap <= tol else Status.STALLED
+            best = LinearProgramSolution(alpha / penalty, intercept, beta, gap, n_iter, status)
+        if gap <= tol:
+            break
+        reach[working] = 0.0
+        violated = np.argsort(-reach, kind="stable")[:COLUMNS_AT_A_TIME]
+        violated = violated[reach[violated] > 1.0]
+        if len(violated) == 0:
+            break
+        # constraints that do not bind may go, the others stay
+        used = working[(alpha[working] != 0) | (np.abs(columns[:, working].T @ beta) > 0.5)]
+        working = np.concatenate([used if n_iter % 2 else working, violated])
+    return best
+
+
+def _first_columns(columns: Array, t: Array, c: Array) -> Array:
+    """Columns to start from: those the whole box breaks most."""
+    reach = np.abs(columns.T @ (c * t))
+    return np.argsort(-reach, kind="stable")[:COLUMNS_AT_A_TIME]
+
+
+def solve_infinity_norm(B: Array, t: Array, c: Array) -> LinearProgramSolution:
+    r"""Minimise :math:`\max_j|\alpha_j| + \sum_i c_i\max(0, t_i - (B\alpha)_i)`.
+
+    The limit of equation (21) as p grows. With :math:`\alpha_j = u - v_j`, :math:`0 \le v_j \le 2u`, the
+    program has one row for each row and each column of B.
+
+    Examples
+    --------
+    >>> B = np.array([[1.0, 1.0], [2.0, 0.0]])
+    >>> solve_infinity_norm(B, np.ones(2), np.full(2, 10.0)).alpha.round(4)
+    array([0.5, 0.5])
+    """
+    n, m = B.shape
+    # variables: u, v (m), xi (n); rows: B (u 1 - v) + xi >= t and v <= 2 u
+    margin = np.hstack([-B.sum(axis=1, keepdims=True), B, -np.eye(n)])
+    bound = np.hstack([np.full((m, 1), -2.0), np.eye(m), np.zeros((m, n))])
+    result = _highs(
+        np.concatenate([[1.0], np.zeros(m), c]),
+        A_ub=np.vstack([margin, bound]),
+        b_ub=np.concatenate([-t, np.zeros(m)]),
+        bounds=np.tile([0.0, np.inf], (1 + m + n, 1)),
+    )
+    if result.x is None:
+        return LinearProgramSolution(np.zeros(m), 0.0, np.zeros(n), np.inf, 1, Status.STALLED)
+    alpha = result.x[0] - result.x[1 : m + 1]
+    beta = np.clip(-result.ineqlin.marginals[:n], 0.0, c)
+    primal = float(np.abs(alpha).max() + c @ np.maximum(t - B @ alpha, 0.0))
+    dual = float(t @ beta) / max(1.0, float(np.abs(B.T @ beta).sum()))
+    gap = _relative(primal, dual)
+    return LinearProgramSolution(alpha, 0.0, beta, gap, 1, Status.OPTIMAL if gap <= 1e-6 else Status.STALLED)

@@ -1,0 +1,255 @@
+r"""Iterative reweighting: the zero-norm as a sequence of convex problems.
+
+Each round solves a problem whose penalty on coefficient j is weighed by the coefficient of the round before,
+:math:`\alpha_j^2 / a_j^2` or :math:`|\alpha_j| / |a_j|`, so that at a fixed point every coefficient that is
+not zero costs the same: the penalty counts them. A coefficient that falls far below the largest is zero for
+good, and its column leaves the problem: after a few rounds little is left to solve.
+
+`reweighted` is the loop; the functions below make one round of it, for the machines of Huang et al. The
+columns of B are kernel columns times the label, with a constant column for the intercept.
+
+References
+----------
+Huang et al. (2010), doi:10.1016/j.patrec.2010.06.017; Weston et al. (2003), *Use of the zero-norm with linear
+models and kernel methods*, JMLR 3; Figueiredo (2003), doi:10.1109/TPAMI.2003.1227989.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import blas, lapack
+from sklearn.exceptions import ConvergenceWarning
+
+from ..rows import Array
+from .hinge_no_bias import factorise, solve_hinge
+from .linear_program import solve_one_norm
+
+# A coefficient this far below the largest is zero for good. In the quadratic variant a dying coefficient is
+# squared in each round, so it passes from a hundredth to less than this in two rounds.
+NEGLIGIBLE = 1e-6
+# Relative duality gap of the problem of each round.
+INNER_TOLERANCE = 1e-6
+# Pivots of the kernel matrix below this, relative to the largest, are rounding; and the factor is worth its
+# while where its rank is below a third of the rows.
+FACTOR_TOLERANCE = 1e-9
+LOW_RANK = 3
+# A round that ends this far from its optimum has failed: C is beyond what double precision can tell apart.
+FAILED = 1e-2
+# Outputs below this everywhere mean that every coefficient is on its way to zero.
+VANISHED = 1e-6
+
+# Columns left and their coefficients of the round before (ones at first) -> new coefficients and gap.
+Round: TypeAlias = Callable[[Array, Array], tuple[Array, float]]
+
+
+@dataclass(frozen=True)
+class Reweighted:
+    """What the rounds ended with.
+
+    Parameters
+    ----------
+    coef : array of shape (n_columns,)
+        Zero where the column died.
+    counts : tuple of int
+        Columns left before the first round and after each.
+    change : float
+        Two-norm of the last change, relative to the coefficients.
+    gap : float
+        Largest relative duality gap over the rounds.
+    converged : bool
+    """
+
+    coef: Array
+    counts: tuple[int, ...]
+    change: float
+    gap: float
+    converged: bool
+
+    @property
+    def n_rounds(self) -> int:
+        """Number of problems solved."""
+        return len(self.counts) - 1
+
+    def warn_if_unfinished(self, name: str) -> None:
+        """Issue a ConvergenceWarning that says what was reached and what to change."""
+        if not self.converged:
+            warnings.warn(
+                f"{name}: the coefficients still changed by {self.change:.2g} of their size after "
+                f"{self.n_rounds} rounds; raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.gap > 10 * INNER_TOLERANCE:
+            warnings.warn(
+                f"{name}: rounding kept a round from its optimum (relative gap {self.gap:.2g}); lower C, or "
+                "scale the inputs to about one.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def reweighted(
+    n_columns: int,
+    solve: Round,
+    *,
+    tol: float = 1e-4,
+    max_iter: int = 50,
+    vanished: Callable[[Array, Array], bool] | None = None,
+) -> Reweighted:
+    """Solve rounds until the coefficients stay.
+
+    Parameters
+    ----------
+    n_columns : int
+    solve : function
+        One round: columns left (k,) and their signed coefficients (k,) -> new coefficients (k,) and gap.
+    tol : float
+        Two-norm of the change of the coefficients, relative to them, at which to stop.
+    max_iter : int
+        Limit of the rounds.
+    vanished : function or None
+        Columns and coefficients -> whether they have no effect any more; then all are zero.
+
+    Examples
+    --------
+    Least squares on three orthogonal columns; only coefficients worth their cost stay:
+
+    >>> wanted = np.array([3.0, 0.1, -4.0])
+    >>> result = reweighted(3, lambda columns, a: (wanted[columns] * a**2 / (1 + a**2), 0.0))
+    >>> result.coef.round(3).tolist(), result.counts[0], result.counts[-1]
+    ([2.618, 0.0, -3.732], 3, 2)
+    """
+    columns = np.arange(n_columns)
+    coef = np.ones(n_columns)
+    counts, change, gap, converged = [n_columns], np.inf, 0.0, False
+    for _ in range(max_iter):
+        new, round_gap = solve(columns, coef)
+        gap = max(gap, round_gap)
+        if round_gap > FAILED and len(counts) > 1:
+            break  # the coefficients of the round before are better than what rounding made of this one
+        size = np.abs(new)
+        if not size.any() or (vanished is not None and vanished(columns, new)):
+            columns, coef, change, converged = columns[:0], new[:0], 0.0, True
+            counts.append(0)
+            break
+        change = float(linalg.norm(new - coef) / linalg.norm(new))
+        alive = size > NEGLIGIBLE * size.max()
+        columns, coef = columns[alive], new[alive]
+        counts.append(len(columns))
+        if change <= tol:
+            converged = True
+            break
+    full = np.zeros(n_columns)
+    full[columns] = coef
+    return Reweighted(full, tuple(counts), change, gap, converged)
+
+
+def without_effect(B: Array, columns: Array, coef: Array) -> bool:
+    """Whether these coefficients of the columns of B move no output any more."""
+    return bool(np.abs(B[:, columns] @ coef).max() < VANISHED)
+
+
+def low_rank_factor(K: Array) -> Array | None:  # (n, n) -> (n, r)
+    """L with K = L L' to rounding, by pivoted Cholesky, if K is so smooth that r is small; otherwise None."""
+    n = len(K)
+    L, pivots, rank, _ = lapack.dpstrf(K, tol=FACTOR_TOLERANCE * float(np.diagonal(K).max()), lower=1)
+    if rank * LOW_RANK > n:
+        return None
+    factor = np.empty((n, rank))
+    factor[pivots - 1] = np.tril(L[:, :rank])
+    return factor
+
+
+def quadratic_round(B: Array, t: Array, c: Array, p: float = 0.0, factor: Array | None = None) -> Round:
+    r"""Minimise :math:`\tfrac12\sum_j \alpha_j^2/|a_j|^{2-p} + \sum_i c_i\max(0, t_i - (B\alpha)_i)`.
+
+    Equations (9) and, for p > 0, (21).
+
+    Parameters
+    ----------
+    B : array of shape (n, m)
+    t, c : array of shape (n,)
+    p : float
+    factor : array of shape (n, r) or None
+        L with K = L L', where B = diag(B_0) [1, K]: the Hessian of the dual (11) then has rank r + 1, and a
+        round with more columns than that is solved in r + 1 variables.
+    """
+    if factor is not None:
+        signed = B[:, :1] * np.column_stack([np.ones(len(B)), factor])  # (n, r + 1)
+        inner = np.zeros((B.shape[1], 1 + factor.shape[1]))  # B = signed inner'
+        inner[0, 0] = 1.0
+        inner[1:, 1:] = factor
+
+    def in_few_variables(columns: Array, scale: Array) -> tuple[Array, float] | None:
+        scaled = inner[columns] * scale[:, None]
+        R = factorise(blas.dsyrk(1.0, scaled, trans=1, lower=1))
+        solution = solve_hinge(signed @ np.tril(R), t, c, tol=0.5 * INNER_TOLERANCE)
+        # the coefficients and the gap of the problem itself, not of its factorised form
+        exact = B[:, columns]
+        w = scale * (solution.beta @ exact)
+        norm2 = float(w @ w)
+        primal = 0.5 * norm2 + float(c @ np.maximum(t - exact @ (scale * w), 0.0))
+        gap = (primal - float(t @ solution.beta) + 0.5 * norm2) / primal
+        return (scale * w, max(gap, 0.0)) if gap <= INNER_TOLERANCE else None
+
+    def solve(columns: Array, previous: Array) -> tuple[Array, float]:
+        scale = np.abs(previous) ** (1.0 - 0.5 * p)  # [diag(lambda)]^(-1/2), so small numbers are harmless
+        if factor is not None and len(columns) > 1 + factor.shape[1]:
+            quick = in_few_variables(columns, scale)
+            if quick is not None:
+                return quick
+        solution = solve_hinge(B[:, columns] * scale, t, c, tol=INNER_TOLERANCE)
+        return scale * solution.w, solution.gap
+
+    return solve
+
+
+def mixed_round(B: Array, t: Array, c: Array, K: Array, margin: float, p: float = 0.0) -> Round:
+    """As `quadratic_round` with the margin term margin/2 alpha' K alpha added: the Remarks of section 3.3.
+
+    K is the matrix of the columns of B with themselves, zero for the constant column.
+    """
+
+    def solve(columns: Array, previous: Array) -> tuple[Array, float]:
+        scale = np.abs(previous) ** (1.0 - 0.5 * p)
+        P = margin * K[np.ix_(columns, columns)] * np.multiply.outer(scale, scale)
+        np.einsum("ii->i", P)[:] += 1.0
+        try:
+            R = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            raise ValueError(
+                "margin needs a positive definite kernel, and this one is not on these rows; use margin=0."
+            ) from None
+        features = linalg.solve_triangular(R, (B[:, columns] * scale).T, lower=True, check_finite=False).T
+        solution = solve_hinge(features, t, c, tol=INNER_TOLERANCE)
+        inner = linalg.solve_triangular(R, solution.w, lower=True, trans=1, check_finite=False)
+        return scale * inner, solution.gap
+
+    return solve
+
+
+def linear_round(B: Array, t: Array, c: Array) -> Round:
+    r"""Minimise :math:`\sum_j |\alpha_j|/|a_j| + \sum_i c_i\max(0, t_i - (B\alpha)_i)`: equation (10)."""
+
+    def solve(columns: Array, previous: Array) -> tuple[Array, float]:
+        solution = solve_one_norm(B[:, columns], t, c, 1.0 / np.abs(previous), tol=INNER_TOLERANCE)
+        return solution.alpha, solution.gap
+
+    return solve
+
+
+def multiplicative_round(B: Array, t: Array, c: Array) -> Round:
+    """One multiplicative update z <- z * alpha of equation (16): unit penalties, columns scaled by z."""
+
+    def solve(columns: Array, previous: Array) -> tuple[Array, float]:
+        penalty = np.ones(len(columns))
+        solution = solve_one_norm(B[:, columns] * previous, t, c, penalty, tol=INNER_TOLERANCE)
+        return previous * solution.alpha, solution.gap
+
+    return solve
