@@ -16,7 +16,7 @@ CREATE = uv venv --quiet --seed --python $(PYTHON)
 INSTALL = uv pip install --quiet --python $(1)/bin/python
 endif
 
-.PHONY: demo test lint format bench bench-full hard asan wheel clean
+.PHONY: demo test lint format bench bench-full asan wheel clean
 
 $(BIN)/python:
 	$(CREATE) $(VENV)
@@ -56,9 +56,17 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i cpp/*.cpp cpp/*.hpp
 
-# The quick benchmarks, a few minutes each; what they print is kept in benchmarks/results.
+# What they print is kept in benchmarks/results. The papers' tables need the published data (SLIMSVM_DATA);
+# `bench` takes a few minutes, `bench-full` hours.
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/expansion.py
+
+bench-full: bench
+	$(BIN)/python benchmarks/paper_iwamura_abe.py --full
+	$(BIN)/python benchmarks/paper_jiao.py ringnorm satimage usps mnist1 mnist2 speed baselines figures
+	$(BIN)/python benchmarks/paper_xia.py spirals checkerboard speed
+	$(BIN)/python benchmarks/paper_huang.py
+	$(BIN)/python benchmarks/paper_kobayashi.py
 
 # The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
 # sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.
