@@ -385,7 +385,8 @@ def posterior_mode(
     """Mode of a logistic model by Newton's method: weights, outputs, penalised log-likelihood."""
 
     def value(f: Array, w: Array) -> float:
-        return -float(weight @ np.logaddexp(0.0, -y * f)) - 0.5 * float(precision @ w**2)
+        with np.errstate(over="ignore"):  # a step far too long has the value -inf, and is shortened
+            return -float(weight @ np.logaddexp(0.0, -y * f)) - 0.5 * float(precision @ w**2)
 
     if not np.abs(start).max(initial=0.0) < LARGEST_WEIGHT:  # rank-one updates of a singular posterior
         start = np.zeros_like(start)
@@ -405,6 +406,8 @@ def posterior_mode(
             if new >= current + 1e-4 * length * promise or promise < 1e-12:
                 break
             length *= 0.5
+        if length <= 1e-8:
+            break
         w, f = w + length * step, f + length * f_step
         current = value(f, w)
         if promise < 1e-10:
