@@ -33,9 +33,6 @@ from ..rows import Array
 SMALLEST_START = 1e-3
 # Share of the way to the boundary that a step may go.
 STEP = 0.995
-# Sum of omega_i |b_i|^2 over the rows that are left out of a factorisation: the error of a step relative to
-# it.
-SETTLED = 1e-2
 # Iterations after which rounding must be what keeps the gap from falling.
 MAX_ITERATIONS = 100
 # Steps shorter than this make no progress any more.
@@ -80,52 +77,31 @@ def factorise(M: Array) -> Array:
 
 
 class _Newton:
-    """Solves (B B' + diag(1/omega)) x = e, nearly.
-
-    As the iterations go on most rows settle, with beta at a bound and omega near 0. Those whose omega_i
-    |b_i|^2 sum to almost nothing are left out of the factorisation and follow from the others by one
-    substitution. The error this makes in a step shows in the slacks of the next one and is corrected there.
-    """
+    """Solves (B B' + diag(1/omega)) x = e."""
 
     def __init__(self, B: Array) -> None:
         n, m = B.shape
         self.BT = np.asfortranarray(B.T)  # (m, n); its transpose is C-contiguous
-        self.by_rows = n <= m
-        self.norms = np.einsum("ij,ij->i", B, B)
-        self.G = blas.dsyrk(1.0, self.BT, trans=1, lower=1) if self.by_rows else None  # B B'
-        if self.G is not None:
-            self.G += np.tril(self.G, -1).T
+        self.G = blas.dsyrk(1.0, self.BT, trans=1, lower=1) if n <= m else None  # B B'
 
     def prepare(self, omega: Array) -> None:
         self.omega = omega
-        share = omega * self.norms
-        order = np.argsort(share)
-        settled = min(int(np.searchsorted(np.cumsum(share[order]), SETTLED)), len(order) - 1)
-        self.active = np.sort(order[settled:])
         if self.G is not None:
-            M = np.asfortranarray(self.G[np.ix_(self.active, self.active)])
-            np.einsum("ii->i", M)[:] += 1.0 / omega[self.active]
+            M = self.G.copy(order="F")
+            np.einsum("ii->i", M)[:] += 1.0 / omega
         else:
-            M = blas.dsyrk(1.0, self.BT[:, self.active] * np.sqrt(omega[self.active]), lower=1)  # B' omega B
+            M = blas.dsyrk(1.0, self.BT * np.sqrt(omega), lower=1)  # B' omega B
             np.einsum("ii->i", M)[:] += 1.0
         self.L = factorise(M)
 
     def solve(self, e: Array) -> Array:
-        if self.G is None:
-            # Woodbury: v = B'x solves (I + B' omega B) v = B' omega e
-            v = lapack.dpotrs(self.L, self.BT @ (self.omega * e), lower=1)[0]
-            solved: Array = self.omega * (e - v @ self.BT)
-            return solved
-        if len(self.active) == len(e):
+        if self.G is not None:
             x: Array = lapack.dpotrs(self.L, e, lower=1)[0]
             return x
-        x = self.omega * e
-        x[self.active] = 0.0
-        rest = e[self.active] - self.G[self.active] @ x
-        inside = lapack.dpotrs(self.L, rest, lower=1)[0]
-        x = self.omega * (e - self.G[:, self.active] @ inside)
-        x[self.active] = inside
-        return x
+        # Woodbury: v = B'x solves (I + B' omega B) v = B' omega e
+        v = lapack.dpotrs(self.L, self.BT @ (self.omega * e), lower=1)[0]
+        solved: Array = self.omega * (e - v @ self.BT)
+        return solved
 
 
 def _longest_step(*pairs: tuple[Array, Array]) -> float:

@@ -48,6 +48,8 @@ MODE_ITERATIONS = 50
 # reproduced exactly, the loop may go round in circles. Each such round also halves the number of steps of
 # the next.
 PATIENCE = 12
+# No weight of a usable model is as large as this.
+LARGEST_WEIGHT = 1e30
 # Gain (in nats) a step must promise near the end.
 SMALLEST_GAIN = 1e-5
 # Noise precision relative to the variance of the targets: beyond this the targets are reproduced exactly.
@@ -207,7 +209,17 @@ class _State:
         k = int(position[0])
         column = self.covariance[:, k].copy()
         leaves = np.isinf(precision)
-        factor = 1.0 / (column[k] if leaves else column[k] + 1.0 / (precision - self.precision[k]))
+        if leaves:
+            factor = 1.0 / column[k]
+        else:
+            change = precision - self.precision[k]
+            pivot = 1.0 + change * column[k]
+            if pivot < ALIGNED:  # the update would divide by rounding: compute everything afresh
+                self.precision = self.precision.copy()
+                self.precision[k] = precision
+                self.refresh(self.scale)
+                return
+            factor = change / pivot
         v = self.scale * (self.G @ column)
         self.S += factor * v * v
         self.Q += factor * self.mean[k] * v
@@ -373,8 +385,11 @@ def posterior_mode(
     """Mode of a logistic model by Newton's method: weights, outputs, penalised log-likelihood."""
 
     def value(f: Array, w: Array) -> float:
-        return -float(weight @ np.logaddexp(0.0, -y * f)) - 0.5 * float(precision @ w**2)
+        with np.errstate(over="ignore"):  # a step far too long has the value -inf, and is shortened
+            return -float(weight @ np.logaddexp(0.0, -y * f)) - 0.5 * float(precision @ w**2)
 
+    if not np.abs(start).max(initial=0.0) < LARGEST_WEIGHT:  # rank-one updates of a singular posterior
+        start = np.zeros_like(start)
     w, f = start, Phi @ start
     current = value(f, w)
     for _ in range(MODE_ITERATIONS):
@@ -391,6 +406,8 @@ def posterior_mode(
             if new >= current + 1e-4 * length * promise or promise < 1e-12:
                 break
             length *= 0.5
+        if length <= 1e-8:
+            break
         w, f = w + length * step, f + length * f_step
         current = value(f, w)
         if promise < 1e-10:
