@@ -4,7 +4,8 @@ from .fixed_size import FixedSizeLSSVC, FixedSizeLSSVR, PrunedLSSVC
 from .full import FullSVC
 from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
-from .pursuit import MatchingPursuitSVC, MatchingPursuitSVR, SparseGreedyGPC, SparseGreedyGPR
+from .matching_pursuit import MatchingPursuitSVC, MatchingPursuitSVR
+from .sparse_greedy import SparseGreedyGPC, SparseGreedyGPR
 from .two_stage import TwoStageLSSVC, TwoStageLSSVR
 
 __all__ = [
