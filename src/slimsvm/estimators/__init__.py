@@ -7,9 +7,11 @@ from .fixed_size import FixedSizeLSSVC, FixedSizeLSSVR, PrunedLSSVC
 from .full import FullSVC
 from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
+from .matching_pursuit import MatchingPursuitSVC, MatchingPursuitSVR
 from .one_norm import LPSVC, SparsityControlledSVC
 from .pursuit import MatchingPursuitSVC, MatchingPursuitSVR, SparseGreedyGPC, SparseGreedyGPR
 from .relevance import RVC, RVR, SparseProbitClassifier
+from .sparse_greedy import SparseGreedyGPC, SparseGreedyGPR
 from .two_stage import TwoStageLSSVC, TwoStageLSSVR
 from .zero_norm import ZeroNormSVC, ZeroNormSVR
 

@@ -15,8 +15,8 @@ from ..rows import Array, Rows
 from ..selection.entropy import select_by_entropy
 from ..selection.growing import kernel_block, part_of
 from ..solvers.least_squares import solve_cholesky
+from ..solvers.primal import primal_solution
 from .base import KernelClassifier, KernelEstimator, KernelRegressor
-from .pursuit import primal_solution
 from .training import with_mean_targets
 
 _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
