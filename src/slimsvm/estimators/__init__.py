@@ -9,7 +9,6 @@ from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
 from .matching_pursuit import MatchingPursuitSVC, MatchingPursuitSVR
 from .one_norm import LPSVC, SparsityControlledSVC
-from .pursuit import MatchingPursuitSVC, MatchingPursuitSVR, SparseGreedyGPC, SparseGreedyGPR
 from .relevance import RVC, RVR, SparseProbitClassifier
 from .sparse_greedy import SparseGreedyGPC, SparseGreedyGPR
 from .two_stage import TwoStageLSSVC, TwoStageLSSVR
