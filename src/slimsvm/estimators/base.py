@@ -7,6 +7,8 @@ the evaluating.
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,6 +23,7 @@ from sklearn.utils.validation import (
     column_or_1d,
     validate_data,
 )
+from threadpoolctl import ThreadpoolController
 
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
@@ -37,6 +40,16 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError("n_jobs must not be 0; use None or 1 for one thread, -1 for all processors.")
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through the loaded libraries, which takes a millisecond
+
+
+def blas_threads(n_jobs: int | None) -> AbstractContextManager[Any]:
+    """Within this context NumPy's and SciPy's BLAS use as many threads as `n_jobs` says."""
+    return _thread_pools().limit(limits=n_threads(n_jobs), user_api="blas")
 
 
 class KernelEstimator(BaseEstimator):

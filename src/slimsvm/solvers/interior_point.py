@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 
 from ..problem import FeatureGram, Problem, Solution, Status
 from ..rows import Array
@@ -31,6 +32,8 @@ STEP = 0.995
 START_MULTIPLIER = 2.0
 # A coefficient counts as free when it weighs this much in A' D^-1 A beside the identity.
 FREE_WEIGHT = 1e4
+# With more free coefficients than this times what can be free at the end, they are not told apart yet.
+MANY_FREE = 1.2
 # Rows that together weigh less than this beside the identity are left out of A' D^-1 A: towards the end that is
 # most of them, and the direction keeps three digits.
 NEGLIGIBLE = 1e-3
@@ -192,7 +195,12 @@ class _NewtonSystem:
         most = A.shape[1] + (y is not None)  # so many coefficients can be strictly free
         weight = lengths / D
         free = weight > FREE_WEIGHT
-        if np.count_nonzero(free) > most:
+        count = np.count_nonzero(free)
+        if (
+            count > MANY_FREE * most
+        ):  # at the start all are free, of like weight, and M is well scaled as it is
+            free = np.zeros_like(free)
+        elif count > most:
             free = weight >= np.partition(weight, -most)[-most]
         self.A, self.y, self.free = A, y, np.flatnonzero(free)
         self.inverse = np.where(free, 0.0, 1.0 / D)  # D^-1 of the rest
@@ -200,8 +208,8 @@ class _NewtonSystem:
         B = (A if len(used) == len(A) else A[used]) * np.sqrt(self.inverse[used])[:, None]
         M = B.T @ B
         np.einsum("ii->i", M)[:] += 1.0
-        self.M = cholesky_factor(M)
-        self.Z = self._half(A[self.free].T)  # (m, f)
+        self.M = np.asfortranarray(cholesky_factor(M))
+        self.Z = self._half(np.asfortranarray(A[self.free].T))  # (m, f)
         f = len(self.free)
         S = np.zeros((f + 1, f + 1))  # the free coefficients, bordered by b
         S[:f, :f] = self.Z.T @ self.Z
@@ -215,7 +223,9 @@ class _NewtonSystem:
 
     def _half(self, right: Array) -> Array:
         """L^-1 right, with M = L L'."""
-        return linalg.solve_triangular(self.M, right, lower=True, check_finite=False)
+        if right.ndim == 1:
+            return blas.dtrsv(self.M, right, lower=1)
+        return blas.dtrsm(1.0, self.M, right, lower=1, overwrite_b=1) if right.size else right
 
     def solve(self, g: Array, imbalance: float) -> tuple[Array, float]:
         """The direction (da, db)."""
@@ -229,7 +239,7 @@ class _NewtonSystem:
         inner = u + self.Z @ d_free
         if self.y is not None:
             inner -= self.v * d_b
-        d_w = linalg.solve_triangular(self.M, inner, lower=True, trans="T", check_finite=False)
+        d_w = blas.dtrsv(self.M, inner, lower=1, trans=1)
         remaining = g - self.A @ d_w
         if self.y is not None:
             remaining -= self.y * d_b
