@@ -88,7 +88,8 @@ def main() -> None:
     ]
     single = ["", "One row at a time, microseconds:", "", "| m x d | dtype | slimsvm | SVC | SVC / slimsvm |",
               "|---|---|---|---|---|"]  # fmt: skip
-    speedups = ["", "Two threads against one, interleaved with nothing else:", "", "| n x m x d | dtype | ratio |", "|---|---|---|"]
+    speedups = ["", "Two threads against one, interleaved with nothing else:", "",
+                "| n x m x d | dtype | ratio |", "|---|---|---|"]  # fmt: skip
     intelex = intelex_svc()
     for n, m, d in SHAPES:
         for dtype in (np.float32, np.float64):
