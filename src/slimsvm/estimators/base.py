@@ -47,9 +47,12 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()  # looks through the loaded libraries, which takes a millisecond
 
 
-def blas_threads(n_jobs: int | None) -> AbstractContextManager[Any]:
-    """Within this context NumPy's and SciPy's BLAS use as many threads as `n_jobs` says."""
-    return _thread_pools().limit(limits=n_threads(n_jobs), user_api="blas")
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Within this context NumPy's and SciPy's BLAS use one thread.
+
+    For work on many small matrices, where more threads take longer; and the bits do not depend on their number.
+    """
+    return _thread_pools().limit(limits=1, user_api="blas")
 
 
 class KernelEstimator(BaseEstimator):

@@ -19,7 +19,7 @@ from ..rows import Array, Rows, as_rows
 from ..selection import SELECTIONS
 from ..solvers.dual import HINGE_SOLVERS, solve_hinge
 from ..solvers.newton import solve_newton
-from .base import KernelClassifier, KernelEstimator, blas_threads, n_threads
+from .base import KernelClassifier, KernelEstimator, n_threads, one_blas_thread
 from .training import with_equal_targets, with_mean_targets
 
 _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
@@ -190,14 +190,14 @@ class EmpiricalSVC(KernelClassifier):
         if self.vectors == "orthogonal":
             vectors, H, support = _unit_inputs(kernel, data.X)
         else:
-            with blas_threads(self.n_jobs):
+            with one_blas_thread():
                 vectors, H, support = self._select(gram, data.rows)
         if not np.isfinite(H).all():
             raise ValueError(
                 "kernel: some kernel values of X are not finite; scale X (sklearn.preprocessing.StandardScaler "
                 "does), or lower degree or gamma."
             )
-        with blas_threads(self.n_jobs):
+        with one_blas_thread():
             solution = self._solve(H, data.Y, self.C * data.weight)
         solution.warn_if_unfinished(type(self).__name__, loss=self.loss, C=self.C)
         self.n_iter_, self.gap_ = solution.n_iter, solution.residual
