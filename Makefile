@@ -63,7 +63,7 @@ bench: $(VENV)/installed-bench
 
 bench-full: bench
 	$(BIN)/python benchmarks/paper_iwamura_abe.py --full
-	$(BIN)/python benchmarks/paper_jiao.py ringnorm satimage usps mnist1 mnist2 speed baselines figures
+	$(BIN)/python benchmarks/paper_jiao.py ringnorm satimage usps mnist1 mnist speed baselines figures
 	$(BIN)/python benchmarks/paper_xia.py spirals checkerboard speed
 	$(BIN)/python benchmarks/paper_huang.py
 	$(BIN)/python benchmarks/paper_kobayashi.py

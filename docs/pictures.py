@@ -6,7 +6,9 @@ into ``docs/pictures/``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -18,9 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from PIL import Image
+from sklearn.svm import SVC
 
-from slimsvm import LSSVC, FullSVC
+from slimsvm import EmpiricalSVC, KernelExpansion, reduce
 from slimsvm.datasets import make_banana
+from slimsvm.kernels import RBF
 
 PICTURES = Path(__file__).parent / "pictures"
 CLASS_COLOURS = ("#2f6f9f", "#d9822b")  # blue and orange: distinct for colour-blind readers too
@@ -31,14 +35,15 @@ N_COLOURS = 64
 
 N_TRAIN, N_TEST = 400, 20_000
 REACH = 2.9  # half the width of the square that is drawn
-MODELS = {
-    'FullSVC(C=10, loss="hinge")': FullSVC(C=10),
-    'FullSVC(C=10, loss="squared_hinge")': FullSVC(C=10, loss="squared_hinge"),
-    "LSSVC(C=10)": LSSVC(C=10),
+# each is made from the rows; what it is called in the picture is how it is called in code
+MODELS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
+    "SVC(C=10).fit(X, y)": lambda X, y: SVC(C=10).fit(X, y),
+    "slimsvm.reduce(svc, X, y)": lambda X, y: reduce(SVC(C=10).fit(X, y), X, y),
+    "EmpiricalSVC(C=10, eta=0.1)": lambda X, y: EmpiricalSVC(C=10, eta=0.1).fit(X, y),
 }
 
 
-def draw_regions(axes: Axes, model: FullSVC | LSSVC, X: np.ndarray, y: np.ndarray) -> None:
+def draw_regions(axes: Axes, model: Any, vectors: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
     """Draw the regions of both classes, the training rows, and a ring around each vector."""
     ticks = np.linspace(-REACH, REACH, 400)
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
@@ -47,11 +52,17 @@ def draw_regions(axes: Axes, model: FullSVC | LSSVC, X: np.ndarray, y: np.ndarra
     axes.contour(ticks, ticks, f, levels=[0.0], colors=INK, linewidths=1.6)
     axes.contour(ticks, ticks, f, levels=[-1.0, 1.0], colors=INK, linewidths=0.7, linestyles="dashed")
     axes.scatter(*X.T, s=7, c=[CLASS_COLOURS[int(label > 0)] for label in y], linewidths=0, zorder=2)
-    vectors = model.expansion_.vectors
     axes.scatter(*vectors.T, s=26, facecolors="none", edgecolors=INK, linewidths=0.7, zorder=3)
     axes.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), xticks=[], yticks=[], aspect="equal")
     for spine in axes.spines.values():
         spine.set_color("#d0d7de")
+
+
+def expansion(model: Any) -> KernelExpansion:
+    """The model as a value, scikit-learn's SVC too."""
+    if not isinstance(model, SVC):
+        return model.expansion_
+    return KernelExpansion(RBF(model._gamma), model.support_vectors_, model.dual_coef_.T, model.intercept_)
 
 
 def write_png(figure: Figure, path: Path) -> None:
@@ -63,14 +74,14 @@ def write_png(figure: Figure, path: Path) -> None:
 
 
 def draw_overview(path: Path) -> None:
-    """Draw the machines that exist, side by side on the same rows, with their size and accuracy."""
+    """Draw an ordinary SVM and two small ones, side by side on the same rows, with their size and accuracy."""
     X, y = make_banana(N_TRAIN, random_state=0)
     X_test, y_test = make_banana(N_TEST, random_state=1)
     figure, panels = plt.subplots(1, len(MODELS), figsize=(10.0, 4.2), dpi=100)
-    for axes, (name, model) in zip(panels, MODELS.items(), strict=True):
-        model.fit(X, y)
-        draw_regions(axes, model, X, y)
-        f = model.expansion_
+    for axes, (name, fit) in zip(panels, MODELS.items(), strict=True):
+        model = fit(X, y)
+        f = expansion(model)
+        draw_regions(axes, model, f.vectors, X, y)
         axes.set_title(name, fontsize=10.5, family="monospace", color=INK, pad=8)
         axes.set_xlabel(
             f"{f.n_vectors} vectors   {f.nbytes:,} bytes   {100 * model.score(X_test, y_test):.1f} % right",
