@@ -321,8 +321,8 @@ def relevance(sizes: list[int], reach: bool) -> list[str]:
     lines = [
         "## Relevance vector machines",
         "",
-        "Two crescents, gamma 1, intercept among the candidates; the marginal likelihood of both is Laplace's, computed "
-        "from their precisions by one formula.",
+        "Two crescents, gamma 1. RVC has an intercept among its candidates, fastrvm goes without one: its precision is "
+        "not to be had. The marginal likelihood of both is Laplace's, computed from their precisions by one formula.",
         "",
         "| n | RVC, s | vectors | log evidence | fastrvm, s | vectors | log evidence | ratio |",
         "|---|---|---|---|---|---|---|---|",

@@ -84,8 +84,8 @@ class KernelGram:
         if not self.is_held:
             raise MemoryError(
                 f"the kernel matrix of {self.n} rows needs {_gigabytes(8.0 * self.n**2)}, above the limit of "
-                f"{_gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' for "
-                "least squares), or fewer rows."
+                f"{_gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' of "
+                "LSSVC and LSSVR), or fewer rows."
             )
         K = self.kernel(self._rows, self._vectors, n_threads=self.n_threads)
         if not np.isfinite(K).all():
