@@ -101,28 +101,65 @@ struct PairSolvers {
   void (*dual)(PairJob<double>& job, Poll poll);
 };
 
+enum class RefineLoss { rounded_hinge, squared_hinge, logistic, multinomial, squared, insensitive };
+enum class Widths { fixed, one, per_feature };
+
+// L-BFGS over vectors, coefficients, intercept and widths of an RBF expansion, see refine.cpp.
+struct RefineJob {
+  const double* X;        // (n, d)
+  const double* Y;        // (n, k)
+  const double* weights;  // (n, k)
+  const double* penalty;  // (k)
+  const double* factor;   // (m, m) lower Cholesky factor of the vectors' kernel matrix at the start
+  RefineLoss loss;
+  double rounding;  // half-width of the rounded corner: rounded hinge and insensitive
+  double epsilon;   // insensitive
+  Widths widths;
+  double pull;  // 1/2 pull |log widths - their start|^2 is added
+  double tol;   // relative decrease below which the search ends
+  Index max_iterations, memory;
+  Index n, d, m, k;
+  double* vectors;      // (m, d) start in, result out; as all below
+  double* coef;         // (m, k)
+  double* intercept;    // (k)
+  double* log_widths;   // (d) logarithm of gamma for each input
+  double* scratch;      // RefineSolver::scratch_size elements, aligned
+  double value;         // out
+  Index iterations;     // out
+  Index evaluations;    // out
+};
+
+struct RefineSolver {
+  Index (*scratch_size)(const RefineJob& job);
+  void (*run)(RefineJob& job, Poll poll);
+};
+
 struct InstructionSet {
   const char* name;
   Table<float> single;
   Table<double> dual;
   const BoxSolvers* box;
   const PairSolvers* pair;
+  const RefineSolver* refine;
 };
 
 namespace baseline {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const RefineSolver refine_solver;
 }  // namespace baseline
 namespace avx2 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const RefineSolver refine_solver;
 }  // namespace avx2
 namespace avx512 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const RefineSolver refine_solver;
 }  // namespace avx512
 
 }  // namespace slimsvm

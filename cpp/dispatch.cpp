@@ -177,6 +177,15 @@ bool minimise_in_pairs(PairJob<double>& job, Interrupted interrupted) {
   return !progress.stopped();
 }
 
+bool refine(RefineJob& job, Interrupted interrupted) {
+  Progress progress(interrupted);
+  const RefineSolver& use = *instruction_set().refine;
+  auto scratch = allocate<double>(use.scratch_size(job));
+  job.scratch = scratch.get();
+  use.run(job, progress.caller());
+  return !progress.stopped();
+}
+
 template bool evaluate<float>(Job<float>, const double*, int, Interrupted);
 template bool evaluate<double>(Job<double>, const double*, int, Interrupted);
 

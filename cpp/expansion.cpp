@@ -262,7 +262,7 @@ constexpr Table<T> table() {
 }  // namespace
 
 const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA), table<float>(), table<double>(),
-                                        &box_solvers, &pair_solvers};
+                                        &box_solvers, &pair_solvers, &refine_solver};
 
 }  // namespace SLIMSVM_ISA
 }  // namespace slimsvm

@@ -180,6 +180,86 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
                         job.iterations, static_cast<double>(job.violation));
 }
 
+RefineLoss refine_loss_of(const std::string& name) {
+  if (name == "rounded_hinge") return RefineLoss::rounded_hinge;
+  if (name == "squared_hinge") return RefineLoss::squared_hinge;
+  if (name == "logistic") return RefineLoss::logistic;
+  if (name == "multinomial") return RefineLoss::multinomial;
+  if (name == "squared") return RefineLoss::squared;
+  if (name == "insensitive") return RefineLoss::insensitive;
+  throw nb::value_error(("loss: the compiled core has no loss named '" + name + "'").c_str());
+}
+
+Widths widths_of(const std::string& name) {
+  if (name == "fixed") return Widths::fixed;
+  if (name == "one") return Widths::one;
+  if (name == "per_feature") return Widths::per_feature;
+  throw nb::value_error("widths must be 'fixed', 'one' or 'per_feature'");
+}
+
+// A copy of the array that the solver may write to.
+template <class Array>
+std::unique_ptr<double[]> copied(const Array& from) {
+  std::unique_ptr<double[]> to(new double[from.size() + 1]);
+  std::copy(from.data(), from.data() + from.size(), to.get());
+  return to;
+}
+
+nb::tuple refine_rbf(const Input<double, 2>& X, const Input<double, 2>& Y,
+                     const Input<double, 2>& weights, const Input<double, 1>& penalty,
+                     const std::string& loss, double rounding, double epsilon,
+                     const Input<double, 2>& vectors, const Input<double, 2>& coef,
+                     const Input<double, 1>& intercept, const Input<double, 1>& log_widths,
+                     const Input<double, 2>& factor, const std::string& widths, double pull,
+                     Index max_iterations, double tol, Index memory) {
+  RefineJob job{};
+  job.n = static_cast<Index>(X.shape(0));
+  job.d = static_cast<Index>(X.shape(1));
+  job.m = static_cast<Index>(vectors.shape(0));
+  job.k = static_cast<Index>(coef.shape(1));
+  const auto is = [](std::size_t size, Index wanted) { return static_cast<Index>(size) == wanted; };
+  require(is(Y.shape(0), job.n) && is(Y.shape(1), job.k), "Y must be (rows of X, outputs)");
+  require(is(weights.shape(0), job.n) && is(weights.shape(1), job.k),
+          "weights must have the shape of Y");
+  require(is(vectors.shape(1), job.d) && is(log_widths.shape(0), job.d),
+          "vectors and log_widths must have one entry for each column of X");
+  require(is(coef.shape(0), job.m) && is(factor.shape(0), job.m) && is(factor.shape(1), job.m),
+          "coef and factor must have one row for each vector");
+  require(is(intercept.shape(0), job.k) && is(penalty.shape(0), job.k),
+          "intercept and penalty must have one entry for each output");
+  require(job.m > 0 && memory > 0, "there must be at least one vector, and memory for one step");
+  job.X = X.data();
+  job.Y = Y.data();
+  job.weights = weights.data();
+  job.penalty = penalty.data();
+  job.factor = factor.data();
+  job.loss = refine_loss_of(loss);
+  job.rounding = rounding;
+  job.epsilon = epsilon;
+  job.widths = widths_of(widths);
+  job.pull = pull;
+  job.tol = tol;
+  job.max_iterations = max_iterations;
+  job.memory = memory;
+  auto own_vectors = copied(vectors), own_coef = copied(coef);
+  auto own_intercept = copied(intercept), own_widths = copied(log_widths);
+  job.vectors = own_vectors.get();
+  job.coef = own_coef.get();
+  job.intercept = own_intercept.get();
+  job.log_widths = own_widths.get();
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = refine(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(array<double>(std::move(own_vectors), job.m, job.d),
+                        array<double>(std::move(own_coef), job.m, job.k),
+                        vector<double>(std::move(own_intercept), intercept.size()),
+                        vector<double>(std::move(own_widths), log_widths.size()), job.value,
+                        job.iterations, job.evaluations);
+}
+
 template <class T>
 void bind(nb::module_& m) {
   m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
@@ -200,6 +280,10 @@ NB_MODULE(_core, m) {
   choose_instruction_set();
   bind<double>(m);
   bind<float>(m);
+  m.def("refine", &refine_rbf, "X"_a.noconvert(), "Y"_a.noconvert(), "weights"_a.noconvert(),
+        "penalty"_a.noconvert(), "loss"_a, "rounding"_a, "epsilon"_a, "vectors"_a.noconvert(),
+        "coef"_a.noconvert(), "intercept"_a.noconvert(), "log_widths"_a.noconvert(),
+        "factor"_a.noconvert(), "widths"_a, "pull"_a, "max_iterations"_a, "tol"_a, "memory"_a);
   m.def("instruction_set", [] { return std::string(instruction_set().name); });
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

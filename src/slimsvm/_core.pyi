@@ -47,5 +47,26 @@ def pair_cd(
     tol: float,
     max_iterations: int,
 ) -> tuple[NDArray[Float], NDArray[Float], int, float]: ...
+def refine(
+    X: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    loss: str,
+    rounding: float,
+    epsilon: float,
+    vectors: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    log_widths: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    widths: str,
+    pull: float,
+    max_iterations: int,
+    tol: float,
+    memory: int,
+) -> tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int
+]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...

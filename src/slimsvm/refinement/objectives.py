@@ -10,58 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg, optimize
 
-from .kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from .rows import Array, block_slices
+from ..kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from ..rows import Array, block_slices
+from .losses import SmoothLoss
 
 # Added to the kernel matrix of the vectors relative to its mean diagonal, so that vectors that meet while
 # they move leave it invertible.
 JITTER = 1e-8
-# Half the width of the parabola that rounds the hinge: smooth enough for L-BFGS, and nowhere more than a
-# quarter of this above the hinge.
-HINGE_ROUNDING = 0.25
 # Pairs of steps L-BFGS remembers: the problems have few directions of strong curvature.
 L_BFGS_MEMORY = 20
-
-
-class SmoothLoss(Protocol):
-    """A loss with a continuous derivative; arrays broadcast."""
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Loss of output f where y is wanted."""
-        ...
-
-    def derivative(self, y: Array, f: Array) -> Array:
-        """Derivative with respect to f."""
-        ...
-
-
-@dataclass(frozen=True)
-class RoundedHinge:
-    """The hinge max(0, 1 - y f) with a parabola from 1 - `rounding` to 1 + `rounding` in place of its corner.
-
-    Examples
-    --------
-    >>> RoundedHinge(0.5).value(1.0, np.array([2.0, 1.0, 0.0]))
-    array([0.   , 0.125, 1.   ])
-    """
-
-    rounding: float = HINGE_ROUNDING
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Loss of output f where the sign y is wanted."""
-        h = self.rounding
-        short = np.maximum(0.0, 1.0 + h - np.multiply(y, f))
-        return np.where(short < 2.0 * h, np.square(short) / (4.0 * h), short - h)
-
-    def derivative(self, y: Array, f: Array) -> Array:
-        """Derivative with respect to f."""
-        h = self.rounding
-        return -np.asarray(y) * np.clip(1.0 + h - np.multiply(y, f), 0.0, 2.0 * h) / (2.0 * h)
 
 
 def has_gradient(kernel: Kernel) -> bool:

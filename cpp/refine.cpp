@@ -1,0 +1,472 @@
+// Moving the vectors, for one instruction set (SLIMSVM_ISA); built once per set.
+//
+// Minimises sum_o penalty_o/2 |f_o|^2 + sum_io weights_io loss(Y_io, f_o(x_i) + b_o) over the
+// vectors, coefficients, intercept and (if wanted) widths of an RBF expansion by L-BFGS. One pass
+// over the rows gives the value and all gradients; nothing of size (n, m) is stored. Distances are
+// sums of squared differences, so no centring is needed. Coefficients are those of a basis that is
+// orthonormal in the feature space at the start.
+#include "simd.hpp"
+
+namespace slimsvm {
+namespace SLIMSVM_ISA {
+namespace {
+
+using Lane = Vec<double>;
+constexpr Index width = lanes<double>;
+constexpr Index row_block = 4;  // rows that share each load of a vector's entry
+
+constexpr double sufficient_decrease = 1e-4, curvature_left = 0.9;  // the Wolfe conditions
+constexpr int search_limit = 25;
+
+SLIMSVM_INLINE Index padded(Index count) {
+  return (count + width - 1) / width * width;
+}
+
+SLIMSVM_INLINE double dot(const double* a, const double* b, Index count) {
+  Lane total{};
+  Index j = 0;
+  for (; j + width <= count; j += width) total = load<double>(a + j) * load<double>(b + j) + total;
+  double rest = sum<double>(total);
+  for (; j < count; ++j) rest = a[j] * b[j] + rest;
+  return rest;
+}
+
+SLIMSVM_INLINE void fill(double* to, Index count, double value) {
+  for (Index j = 0; j < count; ++j) to[j] = value;
+}
+
+SLIMSVM_INLINE void copy(const double* from, Index count, double* to) {
+  for (Index j = 0; j < count; ++j) to[j] = from[j];
+}
+
+SLIMSVM_INLINE void add_scaled(double factor, const double* a, Index count, double* to) {
+  for (Index j = 0; j < count; ++j) to[j] = factor * a[j] + to[j];
+}
+
+SLIMSVM_INLINE double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+// Loss and slope of one output.
+SLIMSVM_INLINE double loss_of(const RefineJob& job, double y, double f, double& slope) {
+  const double h = job.rounding;
+  switch (job.loss) {
+    case RefineLoss::rounded_hinge: {
+      const double s = larger(0.0, 1.0 + h - y * f);
+      slope = s < 2.0 * h ? -y * s / (2.0 * h) : -y;
+      return s < 2.0 * h ? s * s / (4.0 * h) : s - h;
+    }
+    case RefineLoss::squared_hinge: {
+      const double s = larger(0.0, 1.0 - y * f);
+      slope = -y * s;
+      return 0.5 * s * s;
+    }
+    case RefineLoss::logistic: {
+      const double z = y * f, e = __builtin_exp(z < 0.0 ? z : -z);
+      slope = -y * (z < 0.0 ? 1.0 : e) / (1.0 + e);
+      return (z < 0.0 ? -z : 0.0) + __builtin_log1p(e);
+    }
+    case RefineLoss::insensitive: {
+      const double r = f - y, size = r < 0.0 ? -r : r, sign = r < 0.0 ? -1.0 : 1.0;
+      const double s = larger(0.0, size - job.epsilon + h);
+      slope = s < 2.0 * h ? sign * s / (2.0 * h) : sign;
+      return s < 2.0 * h ? s * s / (4.0 * h) : s - h;
+    }
+    default: slope = f - y; return 0.5 * (f - y) * (f - y);
+  }
+}
+
+// Losses of all outputs of one row, slopes times weights into `slope`.
+SLIMSVM_INLINE double row_loss(const RefineJob& job, Index row, const double* f, double* slope) {
+  const double *y = job.Y + row * job.k, *w = job.weights + row * job.k;
+  double value = 0.0;
+  if (job.loss == RefineLoss::multinomial) {
+    // weights of a row are those of its class; Y is 1 there and 0 (or -1) elsewhere
+    double highest = f[0], total = 0.0, own = 0.0, weight = 0.0;
+    for (Index o = 1; o < job.k; ++o) highest = larger(highest, f[o]);
+    for (Index o = 0; o < job.k; ++o) total += slope[o] = __builtin_exp(f[o] - highest);
+    for (Index o = 0; o < job.k; ++o)
+      if (y[o] > 0.0) {
+        own = f[o];
+        weight = w[o];
+      }
+    for (Index o = 0; o < job.k; ++o)
+      slope[o] = weight * (slope[o] / total - (y[o] > 0.0 ? 1.0 : 0.0));
+    return weight * (__builtin_log(total) + highest - own);
+  }
+  for (Index o = 0; o < job.k; ++o) {
+    value += w[o] * loss_of(job, y[o], f[o], slope[o]);
+    slope[o] *= w[o];
+  }
+  return value;
+}
+
+// Where the variables lie in the packed vector: coefficients (k, mp), intercept (k), vectors
+// (d, mp) in units of length, logarithms of the widths (0, 1 or d). mp is m padded with zeros.
+struct Layout {
+  Index mp, intercept, vectors, widths, size;
+  explicit Layout(const RefineJob& job) {
+    mp = padded(job.m);
+    intercept = job.k * mp;
+    vectors = padded(intercept + job.k);
+    widths = vectors + job.d * mp;
+    size = padded(widths + (job.widths == Widths::fixed ? 0
+                            : job.widths == Widths::one ? 1
+                                                        : job.d));
+  }
+};
+
+struct Workspace {
+  double *unit, *root, *start;              // (d)
+  double *Xs, *Zs;                          // (n, d) rows, (d, mp) vectors, both times root
+  double *B, *in_B;                         // (k, mp)
+  double* in_Z;                             // (d, mp)
+  double* in_widths;                        // (d, width)
+  double *K, *M;                            // (row_block, mp)
+  double *rows, *zero;                      // (row_block, d)
+  double *f, *slope;                        // (row_block, k)
+  double *x, *g, *trial, *trial_g, *step;   // (size)
+  double *S, *D, *rho, *alpha;              // (memory, size), (memory)
+};
+
+// Lays the workspace out in `memory`; returns the number of elements, also for memory == nullptr.
+Index lay_out(const RefineJob& job, double* memory, Workspace& to) {
+  const Layout at(job);
+  Index used = 0;
+  const auto take = [&](Index count) {
+    double* place = memory ? memory + used : nullptr;
+    used += padded(count);
+    return place;
+  };
+  to.unit = take(job.d);
+  to.root = take(job.d);
+  to.start = take(job.d);
+  to.Xs = take(job.n * job.d);
+  to.Zs = take(job.d * at.mp);
+  to.B = take(job.k * at.mp);
+  to.in_B = take(job.k * at.mp);
+  to.in_Z = take(job.d * at.mp);
+  to.in_widths = take(job.d * width);
+  to.K = take(row_block * at.mp);
+  to.M = take(row_block * at.mp);
+  to.rows = take(row_block * job.d);
+  to.zero = take(job.d);
+  to.f = take(row_block * job.k);
+  to.slope = take(row_block * job.k);
+  to.x = take(at.size);
+  to.g = take(at.size);
+  to.trial = take(at.size);
+  to.trial_g = take(at.size);
+  to.step = take(at.size);
+  to.S = take(job.memory * at.size);
+  to.D = take(job.memory * at.size);
+  to.rho = take(job.memory);
+  to.alpha = take(job.memory);
+  return used;
+}
+
+// Kernel values of four scaled rows against all vectors.
+SLIMSVM_INLINE void kernel_rows(const Workspace& work, Index d, Index mp,
+                                const double* const (&x)[row_block]) {
+  for (Index j = 0; j < mp; j += width) {
+    Lane total[row_block]{};
+    for (Index c = 0; c < d; ++c) {
+      const Lane z = load<double>(work.Zs + c * mp + j);
+#pragma GCC unroll 4
+      for (Index r = 0; r < row_block; ++r) {
+        const Lane t = x[r][c] - z;
+        total[r] = t * t + total[r];
+      }
+    }
+#pragma GCC unroll 4
+    for (Index r = 0; r < row_block; ++r)
+      store<double>(work.K + r * mp + j, exp_negative<double>(-total[r]));
+  }
+}
+
+// Adds the gradients that four scaled rows send to vectors and widths, given K and the slopes.
+template <bool per_feature>
+SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
+                              const double* const (&x)[row_block], double share) {
+  for (Index j = 0; j < mp; j += width) {
+    Lane M[row_block];
+#pragma GCC unroll 4
+    for (Index r = 0; r < row_block; ++r) {
+      Lane back{};
+      for (Index o = 0; o < k; ++o)
+        back = work.slope[r * k + o] * load<double>(work.B + o * mp + j) + back;
+      M[r] = back * load<double>(work.K + r * mp + j);
+    }
+    for (Index c = 0; c < d; ++c) {
+      const Lane z = load<double>(work.Zs + c * mp + j);
+      Lane in_z = load<double>(work.in_Z + c * mp + j), in_width{};
+#pragma GCC unroll 4
+      for (Index r = 0; r < row_block; ++r) {
+        const Lane t = x[r][c] - z, moved = M[r] * t;
+        in_z = in_z + moved;
+        if constexpr (per_feature) in_width = moved * t + in_width;
+      }
+      store<double>(work.in_Z + c * mp + j, in_z);
+      if constexpr (per_feature)
+        store<double>(work.in_widths + c * width,
+                      share * in_width + load<double>(work.in_widths + c * width));
+    }
+  }
+}
+
+// Value at the packed variables p; their gradient into g. Returns NaN when stopped.
+template <bool learn_widths>
+double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, const double* p,
+                double* g, Poll poll) {
+  const Index n = job.n, d = job.d, m = job.m, k = job.k, mp = at.mp;
+  double value = 0.0;
+  if constexpr (learn_widths) {
+    for (Index c = 0; c < d; ++c) {
+      const double log_width = p[at.widths + (job.widths == Widths::one ? 0 : c)] +
+                               (job.widths == Widths::one ? job.log_widths[c] - work.start[0] : 0.0);
+      work.root[c] = __builtin_exp(0.5 * log_width);
+    }
+    for (Index i = 0; i < n; ++i)
+      for (Index c = 0; c < d; ++c) work.Xs[i * d + c] = job.X[i * d + c] * work.root[c];
+    fill(work.in_widths, d * width, 0.0);
+  }
+  for (Index c = 0; c < d; ++c)
+    for (Index j = 0; j < mp; ++j)
+      work.Zs[c * mp + j] = p[at.vectors + c * mp + j] * (work.unit[c] * work.root[c]);
+  for (Index o = 0; o < k; ++o) {  // B = L^-T T
+    double* B = work.B + o * mp;
+    for (Index j = m; j < mp; ++j) B[j] = 0.0;
+    copy(p + o * mp, m, B);
+    for (Index j = m - 1; j >= 0; --j) {
+      B[j] /= job.factor[j * m + j];
+      add_scaled(-B[j], job.factor + j * m, j, B);
+    }
+  }
+  fill(work.in_B, k * mp, 0.0);
+  fill(work.in_Z, d * mp, 0.0);
+  fill(g, at.size, 0.0);
+
+  const double* x[row_block];
+  const auto send = [&](double share) SLIMSVM_LAMBDA {
+    for (Index o = 0; o < k; ++o)
+      for (Index j = 0; j < mp; j += width) {
+        Lane in = load<double>(work.in_B + o * mp + j);
+#pragma GCC unroll 4
+        for (Index r = 0; r < row_block; ++r)
+          in = work.slope[r * k + o] * load<double>(work.K + r * mp + j) + in;
+        store<double>(work.in_B + o * mp + j, in);
+      }
+    pull_back<learn_widths>(work, d, mp, k, x, share);
+  };
+
+  // the squared norm: rows are the vectors themselves; half of it belongs to each argument
+  for (Index first = 0; first < m; first += row_block) {
+    for (Index r = 0; r < row_block; ++r) {
+      double* row = work.rows + r * d;
+      for (Index c = 0; c < d; ++c) row[c] = first + r < m ? work.Zs[c * mp + first + r] : 0.0;
+      x[r] = row;
+    }
+    kernel_rows(work, d, mp, x);
+    for (Index r = 0; r < row_block; ++r)
+      for (Index o = 0; o < k; ++o) {
+        const double b = first + r < m ? work.B[o * mp + first + r] : 0.0;
+        work.slope[r * k + o] = job.penalty[o] * b;
+        value += 0.5 * job.penalty[o] * b * dot(work.K + r * mp, work.B + o * mp, mp);
+      }
+    send(0.5);
+  }
+  for (Index first = 0; first < n; first += row_block) {
+    for (Index r = 0; r < row_block; ++r)
+      x[r] = work.Xs + (first + r < n ? first + r : n - 1) * d;
+    kernel_rows(work, d, mp, x);
+    for (Index r = 0; r < row_block; ++r) {
+      double *f = work.f + r * k, *slope = work.slope + r * k;
+      if (first + r >= n) {
+        fill(slope, k, 0.0);
+        continue;
+      }
+      for (Index o = 0; o < k; ++o)
+        f[o] = dot(work.K + r * mp, work.B + o * mp, mp) + p[at.intercept + o];
+      value += row_loss(job, first + r, f, slope);
+      add_scaled(1.0, slope, k, g + at.intercept);
+    }
+    send(1.0);
+    if (poll(row_block * mp * (4 * d + 2 * k + 10))) return __builtin_nan("");
+  }
+
+  for (Index o = 0; o < k; ++o) {  // gradient in T = L^-1 gradient in B
+    double* out = g + o * mp;
+    for (Index j = 0; j < m; ++j)
+      out[j] = (work.in_B[o * mp + j] - dot(job.factor + j * m, out, j)) / job.factor[j * m + j];
+  }
+  for (Index c = 0; c < d; ++c) {
+    const double factor = 2.0 * work.root[c] * work.unit[c];
+    for (Index j = 0; j < m; ++j) g[at.vectors + c * mp + j] = factor * work.in_Z[c * mp + j];
+  }
+  if constexpr (learn_widths) {
+    for (Index c = 0; c < d; ++c)
+      g[at.widths + (job.widths == Widths::one ? 0 : c)] -=
+          sum<double>(load<double>(work.in_widths + c * width));
+    const Index count = job.widths == Widths::one ? 1 : d;
+    for (Index c = 0; c < count; ++c) {
+      const double away = p[at.widths + c] - work.start[c];
+      value += 0.5 * job.pull * away * away;
+      g[at.widths + c] += job.pull * away;
+    }
+  }
+  return value;
+}
+
+// The direction -H g of L-BFGS from the last `count` steps; `newest` is where the last one lies.
+void direction(const RefineJob& job, const Workspace& work, Index size, Index count, Index newest) {
+  double* step = work.step;
+  for (Index j = 0; j < size; ++j) step[j] = -work.g[j];
+  if (!count) return;
+  for (Index i = 0; i < count; ++i) {
+    const Index at = (newest + job.memory - i) % job.memory;
+    work.alpha[at] = work.rho[at] * dot(work.S + at * size, step, size);
+    add_scaled(-work.alpha[at], work.D + at * size, size, step);
+  }
+  const double* last = work.D + newest * size;
+  const double scale = 1.0 / (work.rho[newest] * dot(last, last, size));
+  for (Index j = 0; j < size; ++j) step[j] *= scale;
+  for (Index i = count - 1; i >= 0; --i) {
+    const Index at = (newest + job.memory - i) % job.memory;
+    const double beta = work.rho[at] * dot(work.D + at * size, step, size);
+    add_scaled(work.alpha[at] - beta, work.S + at * size, size, step);
+  }
+}
+
+template <bool learn_widths>
+void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll) {
+  const Index size = at.size;
+  double value = evaluate<learn_widths>(job, at, work, work.x, work.g, poll);
+  job.evaluations = 1;
+  Index count = 0, newest = -1;
+  for (job.iterations = 0; job.iterations < job.max_iterations; ++job.iterations) {
+    direction(job, work, size, count, newest);
+    double slope = dot(work.step, work.g, size);
+    if (!(slope < 0.0)) {
+      if (!count) break;
+      count = 0;  // lost in rounding: start again from the gradient
+      direction(job, work, size, count, newest);
+      slope = dot(work.step, work.g, size);
+      if (!(slope < 0.0)) break;
+    }
+    double length = 1.0;
+    if (!count) {
+      const double norm = __builtin_sqrt(-slope);
+      length = norm > 1.0 ? 1.0 / norm : 1.0;
+    }
+    // weak Wolfe: shorten while the decrease is too small, lengthen while the slope is too steep
+    double low = 0.0, high = __builtin_huge_val(), reached = value;
+    bool found = false;
+    for (int trial = 0; trial < search_limit; ++trial) {
+      for (Index j = 0; j < size; ++j) work.trial[j] = length * work.step[j] + work.x[j];
+      reached = evaluate<learn_widths>(job, at, work, work.trial, work.trial_g, poll);
+      ++job.evaluations;
+      if (poll(0)) break;
+      if (!(reached <= value + sufficient_decrease * length * slope)) {
+        high = length;
+        const double parabola = -slope * length * length / (2.0 * (reached - value - slope * length));
+        const double least = low + 0.1 * (high - low), most = low + 0.5 * (high - low);
+        length = low == 0.0 && parabola > least && parabola < most ? parabola : most;
+      } else if (dot(work.trial_g, work.step, size) < curvature_left * slope) {
+        found = true;  // good enough if the search ends here
+        low = length;
+        length = high < __builtin_huge_val() ? 0.5 * (low + high) : 2.0 * length;
+      } else {
+        found = true;
+        break;
+      }
+    }
+    if (poll(0)) return;
+    if (!(reached <= value + sufficient_decrease * length * slope)) {
+      if (!found || low == 0.0) break;
+      for (Index j = 0; j < size; ++j) work.trial[j] = low * work.step[j] + work.x[j];
+      reached = evaluate<learn_widths>(job, at, work, work.trial, work.trial_g, poll);
+      ++job.evaluations;
+    }
+    const Index next = (newest + 1) % job.memory;
+    double *s = work.S + next * size, *y = work.D + next * size;
+    for (Index j = 0; j < size; ++j) {
+      s[j] = work.trial[j] - work.x[j];
+      y[j] = work.trial_g[j] - work.g[j];
+    }
+    const double product = dot(s, y, size);
+    if (product > 1e-14 * dot(y, y, size)) {
+      work.rho[next] = 1.0 / product;
+      newest = next;
+      count = count < job.memory ? count + 1 : count;
+    }
+    copy(work.trial, size, work.x);
+    copy(work.trial_g, size, work.g);
+    const double decrease = value - reached;
+    const double scale = larger(larger(value < 0 ? -value : value, reached < 0 ? -reached : reached),
+                                1e-300);
+    value = reached;
+    if (decrease <= job.tol * scale) {
+      ++job.iterations;
+      break;
+    }
+  }
+  job.value = value;
+}
+
+Index scratch_size(const RefineJob& job) {
+  Workspace unused;
+  return lay_out(job, nullptr, unused);
+}
+
+void run(RefineJob& job, Poll poll) {
+  const Layout at(job);
+  Workspace work;
+  lay_out(job, job.scratch, work);
+  const Index n = job.n, d = job.d, m = job.m, k = job.k, mp = at.mp;
+  for (Index c = 0; c < d; ++c) {
+    work.root[c] = __builtin_exp(0.5 * job.log_widths[c]);
+    work.unit[c] = work.root[c] > 0.0 ? 0.7071067811865475 / work.root[c] : 1.0;
+    work.start[c] = job.log_widths[c];
+  }
+  for (Index i = 0; i < n; ++i)
+    for (Index c = 0; c < d; ++c) work.Xs[i * d + c] = job.X[i * d + c] * work.root[c];
+  fill(work.x, at.size, 0.0);
+  for (Index o = 0; o < k; ++o)  // T = L'B
+    for (Index j = 0; j < m; ++j)
+      add_scaled(job.coef[j * k + o], job.factor + j * m, j + 1, work.x + o * mp);
+  copy(job.intercept, k, work.x + at.intercept);
+  for (Index c = 0; c < d; ++c)
+    for (Index j = 0; j < m; ++j)
+      work.x[at.vectors + c * mp + j] = job.vectors[j * d + c] / work.unit[c];
+  if (job.widths == Widths::one) work.x[at.widths] = work.start[0];
+  if (job.widths == Widths::per_feature) copy(work.start, d, work.x + at.widths);
+
+  if (job.widths == Widths::fixed)
+    minimise<false>(job, at, work, poll);
+  else
+    minimise<true>(job, at, work, poll);
+
+  for (Index o = 0; o < k; ++o) {
+    double* T = work.x + o * mp;
+    for (Index j = m - 1; j >= 0; --j) {
+      T[j] /= job.factor[j * m + j];
+      add_scaled(-T[j], job.factor + j * m, j, T);
+      job.coef[j * k + o] = T[j];
+    }
+  }
+  copy(work.x + at.intercept, k, job.intercept);
+  for (Index c = 0; c < d; ++c)
+    for (Index j = 0; j < m; ++j)
+      job.vectors[j * d + c] = work.x[at.vectors + c * mp + j] * work.unit[c];
+  if (job.widths == Widths::one)
+    for (Index c = 0; c < d; ++c)
+      job.log_widths[c] = work.x[at.widths] + work.start[c] - work.start[0];
+  if (job.widths == Widths::per_feature) copy(work.x + at.widths, d, job.log_widths);
+}
+
+}  // namespace
+
+const RefineSolver refine_solver = {scratch_size, run};
+
+}  // namespace SLIMSVM_ISA
+}  // namespace slimsvm

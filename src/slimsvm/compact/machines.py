@@ -1,0 +1,349 @@
+"""Machines that train models of growing size for one setting: vectors moved, or rows selected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from ..kernels import RBF, Kernel, Precomputed
+from ..refinement import RbfModel, fit_coefficients, refine_in_batches, refine_jointly
+from ..refinement.starts import cluster_centres, constant, grow
+from ..rows import Array, Rows
+from .observations import Observations
+from .ridge import COLUMNS, PENALTIES, WIDTHS, ridge_search
+
+# Iterations of L-BFGS at each size on the way, and at the last.
+ITERATIONS, LAST_ITERATIONS = 60, 300
+# Relative decrease at which a fit on the way, and the last one, ends.
+TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-6
+# Products n m d above which random batches get further than L-BFGS in the same time.
+BATCH_WORK = 5e9
+EPOCHS = 30
+# Penalty under which the first coefficients of cluster centres are solved for, relative to that of the model.
+ROWS_AT_FIRST = 10_000
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the search chooses besides the size.
+
+    Parameters
+    ----------
+    width : float
+        Gamma on the scaled inputs; not used by machines without one.
+    penalty : float
+        The inverse of C.
+    widths : {"fixed", "one", "per_feature"}
+        Which widths are learnt.
+    """
+
+    width: float
+    penalty: float
+    widths: str = "fixed"
+
+
+class Model(Protocol):
+    """A trained model."""
+
+    @property
+    def n_vectors(self) -> int:
+        """Number of vectors."""
+        ...
+
+
+class Machine(Protocol):
+    """Trains on the rows of some observations, weighted; `weight` is zero for rows left out."""
+
+    data: Observations
+    has_width: bool
+
+    def on(self, rows: Array) -> Machine:
+        """The same machine for these rows alone."""
+        ...
+
+    def first(
+        self, width: float | None, penalty: float | None, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """A first width and penalty; what is given stays."""
+        ...
+
+    def path(
+        self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[Model]:
+        """Models of these sizes, each grown from the one before."""
+        ...
+
+    def outputs(self, model: Model, rows: Array) -> Array:
+        """Outputs of the model at these rows, of shape (rows, k)."""
+        ...
+
+    def last(
+        self,
+        setting: Setting,
+        sizes: Sequence[int],
+        rng: np.random.Generator,
+        report: Callable[[str], None],
+    ) -> tuple[Model, int]:
+        """The model for all rows, of the last of the sizes, and the iterations it took."""
+        ...
+
+
+class MovedVectors:
+    """RBF expansions whose vectors (and widths) are learnt; the rows must be dense and scaled."""
+
+    def __init__(self, data: Observations, shape: Array, n_threads: int = 1) -> None:
+        """`shape` is the width of each feature relative to that of the setting, of shape (d,)."""
+        self.data, self.log_shape, self.n_threads = data, np.log(shape), n_threads
+
+    has_width = True
+
+    def on(self, rows: Array) -> MovedVectors:
+        """The same machine for these rows alone."""
+        return MovedVectors(self.data.take(rows), np.exp(self.log_shape), self.n_threads)
+
+    def first(
+        self, width: float | None, penalty: float | None, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """A first width and penalty by ridge regression; what is given stays."""
+        places = rng.permutation(self.data.n)[:COLUMNS]
+        Z = self.data.X[places]
+
+        def columns(width: float) -> tuple[Array, Array]:
+            kernel = RBF(width * np.exp(self.log_shape))
+            return kernel(Z, Z), kernel(Z, self.data.X)
+
+        return ridge_search(self.data, columns, *_grids(width, penalty, len(self.log_shape)))
+
+    def _start(self, setting: Setting, Y: Array, weights: Array) -> RbfModel:
+        return constant(Y, weights, self.log_shape + np.log(setting.width))
+
+    def path(
+        self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[RbfModel]:
+        """Models of these sizes, each grown from the one before."""
+        rows = np.flatnonzero(weight > 0)
+        X, Y, weights = self._part(rows, weight)
+        model = self._start(setting, Y, weights)
+        penalty = np.full(Y.shape[1], setting.penalty)
+        for size in sizes:
+            model = grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
+            model, _, _ = refine_jointly(
+                model, X, Y, weights, self.data.loss, penalty, widths=setting.widths,
+                max_iter=ITERATIONS, tol=TOLERANCE, n_threads=self.n_threads,
+            )  # fmt: skip
+            yield model
+
+    def _part(self, rows: Array, weight: Array) -> tuple[Array, Array, Array]:
+        every = len(rows) == self.data.n
+        X, Y = (self.data.X, self.data.Y) if every else (self.data.X[rows], self.data.Y[rows])
+        return X, Y, np.repeat(weight[rows, None], Y.shape[1], axis=1)
+
+    def outputs(self, model: RbfModel, rows: Array) -> Array:
+        """Outputs of the model at these rows, of shape (rows, k)."""
+        return model.outputs(self.data.X[rows], n_threads=self.n_threads)
+
+    def last(
+        self,
+        setting: Setting,
+        sizes: Sequence[int],
+        rng: np.random.Generator,
+        report: Callable[[str], None],
+    ) -> tuple[RbfModel, int]:
+        """The model for all rows: grown and from cluster centres, the better of the two by its objective."""
+        data = self.data
+        X, Y, weights = self._part(np.arange(data.n), data.weight)
+        penalty = np.full(Y.shape[1], setting.penalty)
+        size = min(sizes[-1], data.n)
+        if data.n * size * X.shape[1] > BATCH_WORK:
+            return self._in_batches(setting, size, rng, report)
+        candidates = []
+        model = self._start(setting, Y, weights)
+        for step in sizes:
+            model = grow(model, X, Y, weights, data.loss, min(step, size), rng)
+            model, value, n_iter = refine_jointly(
+                model, X, Y, weights, data.loss, penalty, widths=setting.widths,
+                max_iter=ITERATIONS, tol=TOLERANCE, n_threads=self.n_threads,
+            )  # fmt: skip
+        candidates.append((value, model))
+        if size > 1:
+            clustered = self._clustered(setting, X, Y, data.weight, size, rng)
+            clustered, value, n_iter = refine_jointly(
+                clustered, X, Y, weights, data.loss, penalty, widths=setting.widths,
+                max_iter=2 * ITERATIONS, tol=TOLERANCE, n_threads=self.n_threads,
+            )  # fmt: skip
+            candidates.append((value, clustered))
+        best = min(candidates, key=lambda candidate: candidate[0])[1]
+        best, _, n_iter = refine_jointly(
+            best, X, Y, weights, data.loss, penalty, widths=setting.widths,
+            max_iter=LAST_ITERATIONS, tol=LAST_TOLERANCE, n_threads=self.n_threads,
+        )  # fmt: skip
+        return best, n_iter
+
+    def _clustered(
+        self, setting: Setting, X: Array, Y: Array, weight: Array, size: int, rng: np.random.Generator
+    ) -> RbfModel:
+        """Cluster centres with coefficients by ridge regression on some rows."""
+        some = self.data.sample(ROWS_AT_FIRST, rng)
+        # clusters in the units of the kernel
+        unit = np.exp(0.5 * self.log_shape)
+        Z = cluster_centres(X[some] * unit, self.data.groups[some], size, rng) / unit
+        log_widths = self.log_shape + np.log(setting.width)
+        kernel = RBF(np.exp(log_widths))
+        A = np.column_stack([kernel(X[some], Z), np.ones(len(some))])
+        ridge = np.zeros((len(Z) + 1, len(Z) + 1))
+        ridge[:-1, :-1] = setting.penalty * kernel(Z, Z)
+        normal = (A * weight[some, None]).T @ A + ridge
+        normal[np.diag_indices(len(normal))] += 1e-8 * np.trace(normal) / len(normal)
+        solved = np.linalg.solve(normal, (A * weight[some, None]).T @ Y[some])
+        return RbfModel(Z, solved[:-1], solved[-1], log_widths)
+
+    def _in_batches(
+        self, setting: Setting, size: int, rng: np.random.Generator, report: Callable[[str], None]
+    ) -> tuple[RbfModel, int]:
+        data = self.data
+        X, Y, weights = self._part(np.arange(data.n), data.weight)
+        model = self._clustered(setting, X, Y, data.weight, size, rng)
+        model = refine_in_batches(
+            model, X, Y, weights, data.loss, np.full(Y.shape[1], setting.penalty), widths=setting.widths,
+            n_epochs=EPOCHS, rng=rng, n_threads=self.n_threads,
+            progress=lambda epoch: report(f"epoch {epoch} of {EPOCHS}"),
+        )  # fmt: skip
+        return model, EPOCHS
+
+
+def _grids(width: float | None, penalty: float | None, n_features: int) -> tuple[Array, Array]:
+    return (
+        WIDTHS / n_features if width is None else np.array([width]),
+        PENALTIES if penalty is None else np.array([penalty]),
+    )
+
+
+@dataclass(frozen=True)
+class RowModel:
+    """An expansion over training rows."""
+
+    rows: Array  # (m,)
+    coef: Array  # (m, k)
+    intercept: Array  # (k,)
+    kernel: Kernel
+
+    @property
+    def n_vectors(self) -> int:
+        """Number of vectors."""
+        return len(self.rows)
+
+
+class SelectedRows:
+    """Expansions over chosen training rows, for any kernel; nothing but coefficients is learnt."""
+
+    def __init__(
+        self,
+        data: Observations,
+        kernel_of: Callable[[float], Kernel],
+        *,
+        has_width: bool,
+        n_features: int,
+        n_threads: int = 1,
+    ) -> None:
+        """`kernel_of` gives the kernel for a width; `n_features` are the features it sees."""
+        self.data, self.kernel_of, self.n_threads = data, kernel_of, n_threads
+        self.has_width, self.n_features = has_width, n_features
+
+    def on(self, rows: Array) -> SelectedRows:
+        """The same machine for these rows alone."""
+        data = self.data.take(rows)
+        if isinstance(self.kernel_of(1.0), Precomputed):
+            data = replace(data, X=data.X[:, rows])
+        return SelectedRows(
+            data, self.kernel_of, has_width=self.has_width, n_features=self.n_features,
+            n_threads=self.n_threads,
+        )  # fmt: skip
+
+    def first(
+        self, width: float | None, penalty: float | None, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        """A first width and penalty by ridge regression; what is given stays."""
+        places, every = rng.permutation(self.data.n)[:COLUMNS], np.arange(self.data.n)
+
+        def columns(width: float) -> tuple[Array, Array]:
+            kernel = self.kernel_of(width)
+            return self._block(kernel, places, places), self._block(kernel, places, every)
+
+        if not self.has_width:
+            width = 1.0
+        return ridge_search(self.data, columns, *_grids(width, penalty, self.n_features))
+
+    def _block(self, kernel: Kernel, rows: Array, columns: Array) -> Array:
+        X: Rows = self.data.X
+        if isinstance(kernel, Precomputed):
+            block = X[rows][:, columns]
+            return np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
+        return kernel(X[rows], X[columns], n_threads=self.n_threads).astype(np.float64, copy=False)
+
+    def path(
+        self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[RowModel]:
+        """Models of these sizes, each grown from the one before."""
+        yield from (model for model, _ in self._grown(setting, weight, sizes, rng, ITERATIONS))
+
+    def _grown(
+        self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator, max_iter: int
+    ) -> Iterator[tuple[RowModel, int]]:
+        kernel, data = self.kernel_of(setting.width), self.data
+        rows = np.flatnonzero(weight > 0)
+        Y = data.Y[rows]
+        weights = np.repeat(weight[rows, None], Y.shape[1], axis=1)
+        penalty = np.full(Y.shape[1], setting.penalty)
+        chosen = np.zeros(0, dtype=np.intp)
+        K = np.zeros((len(rows), 0))
+        coef, intercept = np.zeros((0, Y.shape[1])), (weights * Y).sum(axis=0) / weights.sum(axis=0)
+        for size in sizes:
+            n_new = min(size, len(rows)) - len(chosen)
+            if n_new > 0:
+                slope = weights * data.loss.derivative(Y, K @ coef + intercept)
+                new = self._pursue(kernel, rows, slope, chosen, n_new, rng)
+                chosen = np.concatenate([chosen, new])
+                K = np.hstack([K, self._block(kernel, rows, new)])
+                coef = np.vstack([coef, np.zeros((len(new), Y.shape[1]))])
+            coef, intercept = fit_coefficients(
+                lambda K=K: iter([(slice(0, len(K)), K)]), self._block(kernel, chosen, chosen), Y, weights,
+                data.loss, penalty, coef, intercept, max_iter=max_iter,
+            )  # fmt: skip
+            yield RowModel(chosen, coef, intercept, kernel), max_iter
+
+    def _pursue(
+        self, kernel: Kernel, rows: Array, slope: Array, chosen: Array, n_new: int, rng: np.random.Generator
+    ) -> Array:
+        """Rows along whose kernel functions, made of norm one, the loss falls fastest."""
+        places = np.setdiff1d(rows, chosen)
+        places = rng.permutation(places)[: max(256, 4 * n_new)]
+        gradient = self._block(kernel, places, rows) @ slope
+        among = self._block(kernel, places, places)
+        size = np.sqrt(np.maximum(np.diagonal(among), 1e-300))
+        gradient, among = gradient / size[:, None], among / np.outer(size, size)
+        new: list[int] = []
+        for _ in range(min(n_new, len(places))):
+            best = int(np.square(gradient).sum(axis=1).argmax())
+            new.append(best)
+            gradient = gradient - np.outer(among[:, best], gradient[best])
+            gradient[new] = 0.0
+        return places[new]
+
+    def outputs(self, model: RowModel, rows: Array) -> Array:
+        """Outputs of the model at these rows, of shape (rows, k)."""
+        return self._block(model.kernel, rows, model.rows) @ model.coef + model.intercept
+
+    def last(
+        self,
+        setting: Setting,
+        sizes: Sequence[int],
+        rng: np.random.Generator,
+        report: Callable[[str], None],
+    ) -> tuple[RowModel, int]:
+        """The model for all rows, of the last of the sizes, and the iterations it took."""
+        for model, n_iter in self._grown(setting, self.data.weight, sizes, rng, LAST_ITERATIONS):
+            report(f"{model.n_vectors} vectors")
+        return model, n_iter

@@ -1,0 +1,278 @@
+"""Choosing width, penalty, kind of widths and size by cross-validation, with models that grow.
+
+A first width and penalty come from ridge regression (`ridge`). Around them a small grid is tried with models of
+one size; then models of every size are grown for the kinds of widths still in question. All choices compare
+errors on the same held-out rows, so that what counts is the standard error of a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..rows import Array
+from .machines import Machine, Setting
+from .observations import Observations
+
+FOLDS = 5
+# Rows for the search over settings, and for that over sizes; above, a random part of them serves.
+SETTING_ROWS, SIZE_ROWS = 2_000, 10_000
+# Folds that are used of the FOLDS when rows are many enough.
+FEW_FOLDS = 2
+# The grid around what ridge regression found: factors on the width (and on the penalty with it, because a wider
+# kernel needs less), and on the penalty alone.
+WIDTH_FACTORS = (0.25, 1.0, 4.0)
+PENALTY_FACTORS = (1 / 16, 0.25, 1.0, 4.0)
+LEARNT_FACTORS = (0.25, 1.0, 4.0)
+# Sizes through which a model grows before settings are compared.
+COMPARED_SIZES = (2, 8)
+# A neighbour on the grid counts with this weight against 2 of the point itself: the error is noisy, and flat.
+NEIGHBOUR = 1.0
+# Kinds of widths whose error at the compared size is within this many standard errors of the best stay.
+STAY = 2.0
+# A kind that learns more must be better by this many standard errors than one that learns less.
+BETTER = 1.0
+# The smallest model within this many standard errors of the best is chosen.
+NEAR = 0.5
+# Sizes without improvement after which growing ends.
+PATIENCE = 3
+# Without a budget, models grow to at most this many vectors.
+LARGEST = 512
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and how it did on held-out rows.
+
+    Parameters
+    ----------
+    setting : Setting
+    sizes : list of int
+        Sizes to grow through; the last is the chosen one.
+    outputs, groups, weight : arrays of shape (n_held, k), (n_held,), (n_held,)
+        Held-out outputs of the chosen setting and size, with classes and weights.
+    table : list of (kind of widths, size, error, standard error)
+    interrupted : bool
+    """
+
+    setting: Setting
+    sizes: list[int]
+    outputs: Array
+    groups: Array
+    weight: Array
+    table: list[tuple[str, int, float, float]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the user has fixed: None means that it is searched for.
+
+    Parameters
+    ----------
+    max_vectors : int
+    width, penalty : float or None
+    kinds : tuple of str
+        Kinds of widths to choose from, the ones that learn less first.
+    """
+
+    max_vectors: int
+    width: float | None
+    penalty: float | None
+    kinds: tuple[str, ...]
+
+
+def ladder(largest: int) -> list[int]:
+    """Sizes 1, 2, 3, 4, 6, 8, 12, ... up to and including `largest`.
+
+    Examples
+    --------
+    >>> ladder(10)
+    [1, 2, 3, 4, 6, 8, 10]
+    """
+    sizes = {largest, *(2**i for i in range(31)), *(3 * 2**i for i in range(30))}
+    return sorted(size for size in sizes if size <= largest)
+
+
+class _Trial:
+    """Cross-validation of one machine, always on the same folds."""
+
+    def __init__(
+        self, machine: Machine, n_folds: int, seed: int, run: Callable[..., Iterable[Any]]
+    ) -> None:
+        data = machine.data
+        folds = data.folds(FOLDS, np.random.default_rng([seed, 0]))[:n_folds]
+        self.machine, self.seed, self.run = machine, seed, run
+        self.train = [train for train, _ in folds]
+        self.held = [np.flatnonzero(held > 0) for _, held in folds]
+        self.weight = np.concatenate([held[rows] for (_, held), rows in zip(folds, self.held, strict=True)])
+        rows = np.concatenate(self.held)
+        self.groups = data.groups[rows]
+        self.one = (data.weight / data.count)[rows]  # weight of one observation
+
+    def grown(self, setting: Setting, sizes: Sequence[int]) -> Iterator[tuple[Array, Array]]:
+        """For each size, held-out outputs (n_held, k) and errors (n_held,), one after the other."""
+        paths = [
+            self.machine.path(setting, train, sizes, np.random.default_rng([self.seed, 1 + fold]))
+            for fold, train in enumerate(self.train)
+        ]
+
+        def step(fold: int) -> tuple[Array, Array]:
+            model = next(paths[fold])
+            rows = self.held[fold]
+            outputs = self.machine.outputs(model, rows)
+            return outputs, self.machine.data.take(rows).errors(outputs)
+
+        for _ in sizes:
+            parts = list(self.run(step, range(len(paths))))
+            yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def at(self, setting: Setting, sizes: Sequence[int]) -> Array:
+        """Errors at the last of the sizes."""
+        *_, (_, errors) = self.grown(setting, sizes)
+        return errors
+
+    def mean(self, errors: Array) -> float:
+        return float(self.weight @ errors / self.weight.sum())
+
+    def standard_error(self, difference: Array) -> float:
+        away = difference - self.mean(difference)
+        return float(np.sqrt(self.weight * self.one @ np.square(away)) / self.weight.sum())
+
+
+def choose(
+    machine: Machine,
+    limits: Limits,
+    rng: np.random.Generator,
+    *,
+    n_threads: int,
+    report: Callable[[str], None],
+) -> Choice:
+    """Choose setting and size; Ctrl-C ends the search and what is known by then decides."""
+    data = machine.data
+    seed = int(rng.integers(2**63))
+    state = _State(limits)
+    with ThreadPoolExecutor(n_threads) as pool:
+        run = pool.map if n_threads > 1 else map
+        try:
+            some = data.sample(SETTING_ROWS, rng)
+            part = machine.on(some) if len(some) < data.n else machine
+            trial = _Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, run)
+            _search_settings(trial, limits, state, rng, report)
+            if data.n > SETTING_ROWS:
+                part = machine.on(data.sample(SIZE_ROWS, rng))
+                trial = _Trial(part, 1, seed, run)
+            _search_sizes(trial, limits, state, report)
+        except KeyboardInterrupt:
+            return state.choice(data, interrupted=True)
+    return state.choice(data, interrupted=False)
+
+
+class _State:
+    """What the search knows so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.setting = Setting(limits.width or 1.0, limits.penalty or 0.25, limits.kinds[0])
+        self.settings: dict[str, Setting] = {}
+        self.size = min(COMPARED_SIZES[-1], limits.max_vectors)
+        self.held: tuple[Array, Array, Array] | None = None
+        self.table: list[tuple[str, int, float, float]] = []
+
+    def choice(self, data: Observations, *, interrupted: bool) -> Choice:
+        held = self.held
+        if held is None:
+            none = np.zeros((0, data.Y.shape[1]))
+            held = none, np.zeros(0, dtype=np.intp), np.zeros(0)
+        sizes = [size for size in ladder(self.limits.max_vectors) if size < self.size]
+        return Choice(self.setting, [*sizes, self.size], *held, self.table, interrupted)
+
+
+def _search_settings(
+    trial: _Trial, limits: Limits, state: _State, rng: np.random.Generator, report: Callable[[str], None]
+) -> None:
+    machine = trial.machine
+    width, penalty = machine.first(limits.width, limits.penalty, rng)
+    sizes = sorted({min(size, limits.max_vectors) for size in COMPARED_SIZES})
+    report(f"ridge regression: width {width:.3g}, C {1 / penalty:.3g}")
+    kinds = limits.kinds
+    state.setting = Setting(width, penalty, kinds[0])
+
+    width_factors = WIDTH_FACTORS if limits.width is None and machine.has_width else (1.0,)
+    penalty_factors = PENALTY_FACTORS if limits.penalty is None else (1.0,)
+    grid = np.empty((len(width_factors), len(penalty_factors)))
+    settings = {}
+    found = {}
+    for i, a in enumerate(width_factors):
+        for j, b in enumerate(penalty_factors):
+            along = a if limits.penalty is None else 1.0
+            settings[i, j] = Setting(width * a, penalty * along * b, kinds[0])
+            found[i, j] = trial.at(settings[i, j], sizes)
+            grid[i, j] = trial.mean(found[i, j])
+    best = _smoothed_best(grid)
+    state.setting = settings[best]
+    report(f"width {state.setting.width:.3g}, C {1 / state.setting.penalty:.3g}: error {grid[best]:.4g}")
+
+    base = state.setting
+    errors = {kinds[0]: found[best]}
+    state.settings = {kinds[0]: base}
+    for kind in kinds[1:]:
+        factors = LEARNT_FACTORS if limits.penalty is None and kind == "per_feature" else (1.0,)
+        tried = [Setting(base.width, base.penalty * factor, kind) for factor in factors]
+        results = [trial.at(setting, sizes) for setting in tried]
+        least = int(np.argmin([trial.mean(result) for result in results]))
+        state.settings[kind], errors[kind] = tried[least], results[least]
+        report(f"widths {kind}: error {trial.mean(errors[kind]):.4g}")
+    leader = min(errors, key=lambda kind: trial.mean(errors[kind]))
+    for kind in kinds:
+        behind = errors[kind] - errors[leader]
+        if trial.mean(behind) > STAY * trial.standard_error(behind):
+            del state.settings[kind]
+    state.setting = state.settings[leader]
+
+
+def _smoothed_best(grid: Array) -> tuple[int, int]:
+    total, weight = 2.0 * grid, np.full(grid.shape, 2.0)
+    for axis in (0, 1):
+        for shift in (-1, 1):
+            there = np.roll(grid, shift, axis)
+            inside = np.ones(grid.shape, dtype=bool)
+            edge = 0 if shift == 1 else -1
+            inside[(edge, slice(None)) if axis == 0 else (slice(None), edge)] = False
+            total += NEIGHBOUR * np.where(inside, there, 0.0)
+            weight += NEIGHBOUR * inside
+    i, j = np.unravel_index(int((total / weight).argmin()), grid.shape)
+    return int(i), int(j)
+
+
+def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
+    chosen: tuple[Array, int] | None = None  # errors at the best size of the chosen kind
+    sizes = ladder(limits.max_vectors)
+    for kind in limits.kinds:
+        if kind not in state.settings:
+            continue
+        outputs, errors = [], []
+        best = 0
+        for size, (output, error) in zip(sizes, trial.grown(state.settings[kind], sizes), strict=False):
+            outputs.append(output)
+            errors.append(error)
+            state.table.append((kind, size, trial.mean(error), trial.standard_error(error)))
+            report(f"{size} vectors, widths {kind}: error {trial.mean(error):.4g}")
+            best = int(np.argmin([trial.mean(e) for e in errors]))
+            if len(errors) - 1 - best >= PATIENCE:
+                break
+        if chosen is not None:
+            gain = chosen[0] - errors[best]
+            if trial.mean(gain) <= BETTER * trial.standard_error(gain):
+                continue
+        chosen = errors[best], best
+        for at, error in enumerate(errors):
+            behind = error - errors[best]
+            if trial.mean(behind) <= NEAR * trial.standard_error(behind):
+                break
+        state.setting, state.size = state.settings[kind], sizes[at]
+        state.held = outputs[at], trial.groups, trial.weight
