@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from .errors import DataFormatError, ModelFormatError, SlimsvmError
+from .errors import BudgetError, DataFormatError, ModelFormatError, SlimsvmError
 from .estimators import (
     LPSVC,
     LSSVC,
@@ -32,6 +32,7 @@ from .estimators import (
 )
 from .estimators.reduced import Reduced
 from .expansion import KernelExpansion
+from .path import VectorPath, vector_path
 from .reduction import reduce
 
 __version__ = version("slimsvm")
@@ -42,6 +43,7 @@ __all__ = [
     "LSSVR",
     "RVC",
     "RVR",
+    "BudgetError",
     "DataFormatError",
     "EmpiricalFeatureMap",
     "EmpiricalSVC",
@@ -64,8 +66,10 @@ __all__ = [
     "SparsityControlledSVC",
     "TwoStageLSSVC",
     "TwoStageLSSVR",
+    "VectorPath",
     "ZeroNormSVC",
     "ZeroNormSVR",
     "ZeroNormSelector",
     "reduce",
+    "vector_path",
 ]

@@ -11,3 +11,7 @@ class DataFormatError(SlimsvmError, ValueError):
 
 class ModelFormatError(SlimsvmError, ValueError):
     """A stored model is incomplete or its parts do not fit together."""
+
+
+class BudgetError(SlimsvmError, ValueError):
+    """No model fits within the limits that were set, or the limits make no sense."""

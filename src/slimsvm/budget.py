@@ -1,0 +1,164 @@
+"""What a model costs: the bytes of its numbers and the time of one evaluation, as limits count them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .expansion import KernelExpansion
+from .kernels import Precomputed
+
+# Calls before the clock counts: the first ones load code and data into the caches.
+WARM_UP_CALLS = 3
+# A latency is the median of at most this many calls,
+MAX_TIMED_CALLS = 301
+# of which no more are begun once this much time has passed,
+TIMING_SECONDS = 0.05
+# but at least this many are made, so that one interruption does not decide.
+MIN_TIMED_CALLS = 5
+
+
+def bytes_for(
+    n_vectors: int, *, n_features: int, n_outputs: int = 1, dtype: DTypeLike = np.float32, n_widths: int = 1
+) -> int:
+    """Bytes of a model of this size: `stored_bytes` before the model is there.
+
+    Parameters
+    ----------
+    n_vectors, n_features, n_outputs : int
+        Number of vectors, of their features, and of outputs.
+    dtype : dtype, default=float32
+        What each number is stored in.
+    n_widths : int, default=1
+        Numbers of the kernel: 1 for an RBF kernel of one width, `n_features` for one of a width per feature,
+        0 for the linear kernel.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> bytes_for(10, n_features=2)
+    128
+    """
+    numbers = n_vectors * (n_features + n_outputs) + n_outputs + n_widths
+    return int(numbers * np.dtype(dtype).itemsize)
+
+
+def stored_bytes(expansion: KernelExpansion) -> int:
+    r"""Bytes of the numbers a model consists of.
+
+    These are the vectors, the coefficients, the intercept and the numbers of the kernel (for RBF its one width
+    or its width per feature), each in the expansion's own dtype: for m vectors of d features, k outputs and w
+    widths
+
+    .. math:: (m\,d + m\,k + k + w) \cdot \mathrm{itemsize} .
+
+    This is what an export to C writes as tables of constants. It leaves out what is not a number of the model:
+    the code that evaluates it, the names of classes and features, and the packaging of a model file.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        CSR vectors are counted with their zeros, because constant tables hold them.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from slimsvm.kernels import RBF
+    >>> f = KernelExpansion(RBF(1.0), [[0.0, 0.0], [1.0, 0.0]], [1.0, -1.0], 0.5)
+    >>> stored_bytes(f), stored_bytes(f.astype("float32"))
+    (64, 32)
+    """
+    return bytes_for(
+        expansion.n_vectors,
+        n_features=expansion.vectors.shape[1],
+        n_outputs=expansion.n_outputs,
+        dtype=expansion.coef.dtype,
+        n_widths=_kernel_numbers(expansion.kernel),
+    )
+
+
+def _kernel_numbers(kernel: object) -> int:
+    """How many numbers a kernel consists of; a kernel that is code has none to store."""
+    if not is_dataclass(kernel):
+        return 0
+    values = [np.asarray(getattr(kernel, field.name)) for field in fields(kernel)]
+    return sum(value.size for value in values if value.dtype.kind in "iuf")
+
+
+def max_vectors_for(
+    *,
+    bytes: int,
+    n_features: int,
+    n_outputs: int = 1,
+    dtype: DTypeLike = np.float32,
+    n_widths: int = 1,
+) -> int:
+    """Largest number of vectors whose stored bytes fit.
+
+    Parameters
+    ----------
+    bytes : int
+        The limit.
+    n_features, n_outputs, dtype, n_widths
+        As in `bytes_for`.
+
+    Returns
+    -------
+    int
+        0 if not even one vector fits.
+
+    Examples
+    --------
+    >>> max_vectors_for(bytes=4096, n_features=16), max_vectors_for(bytes=60, n_features=16)
+    (60, 0)
+    """
+    shape = {"n_features": n_features, "n_outputs": n_outputs, "dtype": dtype, "n_widths": n_widths}
+    none = bytes_for(0, **shape)  # type: ignore[arg-type]
+    each = bytes_for(1, **shape) - none  # type: ignore[arg-type]
+    return max(0, int(bytes) - none) // each
+
+
+def single_row_latency_us(expansion: KernelExpansion, *, n_features: int | None = None) -> float:
+    """Microseconds of one call of the expansion on one row, in one thread.
+
+    The median of repeated calls after a few that do not count, so that interruptions by other programs do not
+    show. The input checks of an estimator's `predict` come on top; they do not depend on the model.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        The model.
+    n_features : int or None, default=None
+        Length of the row; None takes that of the vectors. With a precomputed kernel a row has one entry for
+        each training row.
+
+    Returns
+    -------
+    float
+    """
+    if n_features is None:
+        precomputed = isinstance(expansion.kernel, Precomputed)
+        n_features = (
+            int(expansion.vectors.max(initial=0)) + 1 if precomputed else int(expansion.vectors.shape[1])
+        )
+    row = np.zeros((1, n_features), dtype=expansion.coef.dtype)
+    for _ in range(WARM_UP_CALLS):
+        expansion(row)
+    nanoseconds: list[int] = []
+    end = time.perf_counter() + TIMING_SECONDS
+    while len(nanoseconds) < MIN_TIMED_CALLS or (
+        len(nanoseconds) < MAX_TIMED_CALLS and time.perf_counter() < end
+    ):
+        start = time.perf_counter_ns()
+        expansion(row)
+        nanoseconds.append(time.perf_counter_ns() - start)
+    return float(np.median(nanoseconds)) / 1000.0
