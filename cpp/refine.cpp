@@ -17,6 +17,7 @@ constexpr Index row_block = 4;  // rows that share each load of a vector's entry
 
 constexpr double sufficient_decrease = 1e-4, curvature_left = 0.9;  // the Wolfe conditions
 constexpr int search_limit = 25;
+constexpr Index idle_limit = 3;  // steps in a row that hardly decrease the value: one may be a bad start
 
 SLIMSVM_INLINE Index padded(Index count) {
   return (count + width - 1) / width * width;
@@ -342,7 +343,7 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
   const Index size = at.size;
   double value = evaluate<learn_widths>(job, at, work, work.x, work.g, poll);
   job.evaluations = 1;
-  Index count = 0, newest = -1;
+  Index count = 0, newest = -1, idle = 0;
   for (job.iterations = 0; job.iterations < job.max_iterations; ++job.iterations) {
     direction(job, work, size, count, newest);
     double slope = dot(work.step, work.g, size);
@@ -405,7 +406,8 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
     const double scale = larger(larger(value < 0 ? -value : value, reached < 0 ? -reached : reached),
                                 1e-300);
     value = reached;
-    if (decrease <= job.tol * scale) {
+    idle = decrease <= job.tol * scale ? idle + 1 : 0;
+    if (idle == idle_limit) {
       ++job.iterations;
       break;
     }

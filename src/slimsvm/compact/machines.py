@@ -15,14 +15,17 @@ from ..rows import Array, Rows
 from .observations import Observations
 from .ridge import COLUMNS, PENALTIES, WIDTHS, ridge_search
 
-# Iterations of L-BFGS at each size on the way, and at the last.
-ITERATIONS, LAST_ITERATIONS = 60, 300
+# Iterations of L-BFGS at each size on the way, by what is learnt, and at the last size.
+ITERATIONS = {"fixed": 60, "one": 60, "per_feature": 200}
+LAST_ITERATIONS = 300
+# The learnt widths of a model with fewer vectors than this are extreme, and a bad start for a larger one.
+FRESH_SIZE = 16
 # Relative decrease at which a fit on the way, and the last one, ends.
 TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-6
 # Products n m d above which random batches get further than L-BFGS in the same time.
 BATCH_WORK = 5e9
 EPOCHS = 30
-# Penalty under which the first coefficients of cluster centres are solved for, relative to that of the model.
+# Rows from which cluster centres and their first coefficients are found.
 ROWS_AT_FIRST = 10_000
 
 
@@ -86,8 +89,8 @@ class Machine(Protocol):
         sizes: Sequence[int],
         rng: np.random.Generator,
         report: Callable[[str], None],
-    ) -> tuple[Model, int]:
-        """The model for all rows, of the last of the sizes, and the iterations it took."""
+    ) -> Iterator[tuple[Model, int]]:
+        """Models for all rows, of the last of the sizes, each better than the one before; with iterations."""
         ...
 
 
@@ -129,10 +132,12 @@ class MovedVectors:
         model = self._start(setting, Y, weights)
         penalty = np.full(Y.shape[1], setting.penalty)
         for size in sizes:
+            if setting.widths != "fixed" and model.n_vectors < FRESH_SIZE:
+                model = self._start(setting, Y, weights)
             model = grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
             model, _, _ = refine_jointly(
                 model, X, Y, weights, self.data.loss, penalty, widths=setting.widths,
-                max_iter=ITERATIONS, tol=TOLERANCE, n_threads=self.n_threads,
+                max_iter=ITERATIONS[setting.widths], tol=TOLERANCE, n_threads=self.n_threads,
             )  # fmt: skip
             yield model
 
@@ -151,36 +156,38 @@ class MovedVectors:
         sizes: Sequence[int],
         rng: np.random.Generator,
         report: Callable[[str], None],
-    ) -> tuple[RbfModel, int]:
-        """The model for all rows: grown and from cluster centres, the better of the two by its objective."""
+    ) -> Iterator[tuple[RbfModel, int]]:
+        """Models for all rows: grown, from cluster centres if that is better, and the better one to the end."""
         data = self.data
         X, Y, weights = self._part(np.arange(data.n), data.weight)
         penalty = np.full(Y.shape[1], setting.penalty)
         size = min(sizes[-1], data.n)
         if data.n * size * X.shape[1] > BATCH_WORK:
-            return self._in_batches(setting, size, rng, report)
-        candidates = []
-        model = self._start(setting, Y, weights)
-        for step in sizes:
-            model = grow(model, X, Y, weights, data.loss, min(step, size), rng)
-            model, value, n_iter = refine_jointly(
-                model, X, Y, weights, data.loss, penalty, widths=setting.widths,
-                max_iter=ITERATIONS, tol=TOLERANCE, n_threads=self.n_threads,
+            yield from self._in_batches(setting, size, rng, report)
+            return
+
+        def refined(model: RbfModel, max_iter: int, tol: float) -> tuple[RbfModel, float, int]:
+            return refine_jointly(
+                model, X, Y, weights, data.loss, penalty, widths=setting.widths, max_iter=max_iter, tol=tol,
+                n_threads=self.n_threads,
             )  # fmt: skip
-        candidates.append((value, model))
+
+        best = self._start(setting, Y, weights)
+        for step in sizes:
+            if setting.widths != "fixed" and best.n_vectors < FRESH_SIZE:
+                best = self._start(setting, Y, weights)
+            best = grow(best, X, Y, weights, data.loss, min(step, size), rng)
+            best, value, n_iter = refined(best, ITERATIONS[setting.widths], TOLERANCE)
+        yield best, n_iter
         if size > 1:
             clustered = self._clustered(setting, X, Y, data.weight, size, rng)
-            clustered, value, n_iter = refine_jointly(
-                clustered, X, Y, weights, data.loss, penalty, widths=setting.widths,
-                max_iter=2 * ITERATIONS, tol=TOLERANCE, n_threads=self.n_threads,
-            )  # fmt: skip
-            candidates.append((value, clustered))
-        best = min(candidates, key=lambda candidate: candidate[0])[1]
-        best, _, n_iter = refine_jointly(
-            best, X, Y, weights, data.loss, penalty, widths=setting.widths,
-            max_iter=LAST_ITERATIONS, tol=LAST_TOLERANCE, n_threads=self.n_threads,
-        )  # fmt: skip
-        return best, n_iter
+            clustered, other, n_iter = refined(clustered, LAST_ITERATIONS, TOLERANCE)
+            report(f"objective {value:.6g} when grown, {other:.6g} from cluster centres")
+            if other < value:
+                best = clustered
+                yield best, n_iter
+        best, _, n_iter = refined(best, LAST_ITERATIONS, LAST_TOLERANCE)
+        yield best, n_iter
 
     def _clustered(
         self, setting: Setting, X: Array, Y: Array, weight: Array, size: int, rng: np.random.Generator
@@ -202,16 +209,17 @@ class MovedVectors:
 
     def _in_batches(
         self, setting: Setting, size: int, rng: np.random.Generator, report: Callable[[str], None]
-    ) -> tuple[RbfModel, int]:
+    ) -> Iterator[tuple[RbfModel, int]]:
         data = self.data
         X, Y, weights = self._part(np.arange(data.n), data.weight)
         model = self._clustered(setting, X, Y, data.weight, size, rng)
+        yield model, 0
         model = refine_in_batches(
             model, X, Y, weights, data.loss, np.full(Y.shape[1], setting.penalty), widths=setting.widths,
             n_epochs=EPOCHS, rng=rng, n_threads=self.n_threads,
             progress=lambda epoch: report(f"epoch {epoch} of {EPOCHS}"),
         )  # fmt: skip
-        return model, EPOCHS
+        yield model, EPOCHS
 
 
 def _grids(width: float | None, penalty: float | None, n_features: int) -> tuple[Array, Array]:
@@ -287,7 +295,7 @@ class SelectedRows:
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
     ) -> Iterator[RowModel]:
         """Models of these sizes, each grown from the one before."""
-        yield from (model for model, _ in self._grown(setting, weight, sizes, rng, ITERATIONS))
+        yield from (model for model, _ in self._grown(setting, weight, sizes, rng, ITERATIONS["fixed"]))
 
     def _grown(
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator, max_iter: int
@@ -342,8 +350,8 @@ class SelectedRows:
         sizes: Sequence[int],
         rng: np.random.Generator,
         report: Callable[[str], None],
-    ) -> tuple[RowModel, int]:
-        """The model for all rows, of the last of the sizes, and the iterations it took."""
+    ) -> Iterator[tuple[RowModel, int]]:
+        """Models for all rows, one for each of the sizes."""
         for model, n_iter in self._grown(setting, self.data.weight, sizes, rng, LAST_ITERATIONS):
             report(f"{model.n_vectors} vectors")
-        return model, n_iter
+            yield model, n_iter

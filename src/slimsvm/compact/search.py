@@ -7,6 +7,7 @@ errors on the same held-out rows, so that what counts is the standard error of a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,19 +28,26 @@ FEW_FOLDS = 2
 # kernel needs less), and on the penalty alone.
 WIDTH_FACTORS = (0.25, 1.0, 4.0)
 PENALTY_FACTORS = (1 / 16, 0.25, 1.0, 4.0)
-LEARNT_FACTORS = (0.25, 1.0, 4.0)
+# Factors on width and penalty (with it, and alone) where widths are learnt.
+LEARNT_FACTORS = ((1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0))
 # Sizes through which a model grows before settings are compared.
-COMPARED_SIZES = (2, 8)
+COMPARED_SIZES = (8,)
 # A neighbour on the grid counts with this weight against 2 of the point itself: the error is noisy, and flat.
 NEIGHBOUR = 1.0
-# Kinds of widths whose error at the compared size is within this many standard errors of the best stay.
+# At the compared size, a kind of widths that learns more is dropped if it is not better than one that learns less,
+# and the other is dropped if it is better by this many standard errors.
 STAY = 2.0
 # A kind that learns more must be better by this many standard errors than one that learns less.
 BETTER = 1.0
 # The smallest model within this many standard errors of the best is chosen.
 NEAR = 0.5
-# Sizes without improvement after which growing ends.
+# Growing ends when this many sizes were not better than the best before them.
 PATIENCE = 3
+# More vectors than the square root of the number of rows, which is as many as theory asks for, must earn it:
+# this many sizes, not PATIENCE, and by BETTER standard errors.
+LARGE_PATIENCE = 1
+# All sizes up to this are tried.
+LEAST_TRIED = 16
 # Without a budget, models grow to at most this many vectors.
 LARGEST = 512
 
@@ -86,15 +94,15 @@ class Limits:
     kinds: tuple[str, ...]
 
 
-def ladder(largest: int) -> list[int]:
-    """Sizes 1, 2, 3, 4, 6, 8, 12, ... up to and including `largest`.
+def ladder(largest: int, *, halves: bool = True) -> list[int]:
+    """Sizes 1, 2, 3, 4, 6, 8, 12, ... up to and including `largest`; without halves 1, 2, 4, 8, ...
 
     Examples
     --------
     >>> ladder(10)
     [1, 2, 3, 4, 6, 8, 10]
     """
-    sizes = {largest, *(2**i for i in range(31)), *(3 * 2**i for i in range(30))}
+    sizes = {largest, *(2**i for i in range(31)), *(3 * 2**i for i in range(30) if halves)}
     return sorted(size for size in sizes if size <= largest)
 
 
@@ -188,7 +196,8 @@ class _State:
         if held is None:
             none = np.zeros((0, data.Y.shape[1]))
             held = none, np.zeros(0, dtype=np.intp), np.zeros(0)
-        sizes = [size for size in ladder(self.limits.max_vectors) if size < self.size]
+        fixed = self.setting.widths == "fixed"
+        sizes = [size for size in ladder(self.limits.max_vectors, halves=fixed) if size < self.size]
         return Choice(self.setting, [*sizes, self.size], *held, self.table, interrupted)
 
 
@@ -221,18 +230,26 @@ def _search_settings(
     errors = {kinds[0]: found[best]}
     state.settings = {kinds[0]: base}
     for kind in kinds[1:]:
-        factors = LEARNT_FACTORS if limits.penalty is None and kind == "per_feature" else (1.0,)
-        tried = [Setting(base.width, base.penalty * factor, kind) for factor in factors]
+        tried = {
+            Setting(
+                base.width * (a if limits.width is None else 1.0),
+                base.penalty * (a * b if limits.penalty is None else 1.0),
+                kind,
+            ): None
+            for a, b in (LEARNT_FACTORS if kind == "per_feature" else ((1.0, 1.0),))
+        }
         results = [trial.at(setting, sizes) for setting in tried]
         least = int(np.argmin([trial.mean(result) for result in results]))
-        state.settings[kind], errors[kind] = tried[least], results[least]
+        state.settings[kind], errors[kind] = list(tried)[least], results[least]
         report(f"widths {kind}: error {trial.mean(errors[kind]):.4g}")
-    leader = min(errors, key=lambda kind: trial.mean(errors[kind]))
-    for kind in kinds:
-        behind = errors[kind] - errors[leader]
-        if trial.mean(behind) > STAY * trial.standard_error(behind):
-            del state.settings[kind]
-    state.setting = state.settings[leader]
+    for less, more in itertools.combinations(kinds, 2):
+        if less in state.settings and more in state.settings:
+            gain = errors[less] - errors[more]
+            if trial.mean(gain) < 0:
+                del state.settings[more]
+            elif trial.mean(gain) > STAY * trial.standard_error(gain):
+                del state.settings[less]
+    state.setting = next(iter(state.settings.values()))
 
 
 def _smoothed_best(grid: Array) -> tuple[int, int]:
@@ -249,22 +266,30 @@ def _smoothed_best(grid: Array) -> tuple[int, int]:
     return int(i), int(j)
 
 
+def _improves(trial: _Trial, errors: list[Array], *, large: bool) -> bool:
+    """Whether one of the last sizes is better than all before them; for large models, clearly better."""
+    patience = LARGE_PATIENCE if large else PATIENCE
+    before = min(errors[:-patience], key=trial.mean)
+    gain = before - min(errors[-patience:], key=trial.mean)
+    return trial.mean(gain) > (BETTER * trial.standard_error(gain) if large else 0.0)
+
+
 def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
+    n = trial.machine.data.count.sum()
     chosen: tuple[Array, int] | None = None  # errors at the best size of the chosen kind
-    sizes = ladder(limits.max_vectors)
     for kind in limits.kinds:
         if kind not in state.settings:
             continue
+        sizes = ladder(limits.max_vectors, halves=kind == "fixed")
         outputs, errors = [], []
-        best = 0
         for size, (output, error) in zip(sizes, trial.grown(state.settings[kind], sizes), strict=False):
             outputs.append(output)
             errors.append(error)
             state.table.append((kind, size, trial.mean(error), trial.standard_error(error)))
             report(f"{size} vectors, widths {kind}: error {trial.mean(error):.4g}")
-            best = int(np.argmin([trial.mean(e) for e in errors]))
-            if len(errors) - 1 - best >= PATIENCE:
+            if size > LEAST_TRIED and not _improves(trial, errors, large=size > np.sqrt(n)):
                 break
+        best = int(np.argmin([trial.mean(e) for e in errors]))
         if chosen is not None:
             gain = chosen[0] - errors[best]
             if trial.mean(gain) <= BETTER * trial.standard_error(gain):

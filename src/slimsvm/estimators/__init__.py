@@ -1,5 +1,6 @@
 """The estimators: each validates, composes and stores; the work is done by functions on arrays."""
 
+from .compact import CompactSVC, CompactSVR
 from .density import SparseKernelDensity
 from .empirical import EmpiricalFeatureMap, EmpiricalSVC
 from .feature_selection import ZeroNormSelector
@@ -20,6 +21,8 @@ __all__ = [
     "LSSVR",
     "RVC",
     "RVR",
+    "CompactSVC",
+    "CompactSVR",
     "EmpiricalFeatureMap",
     "EmpiricalSVC",
     "FixedSizeLSSVC",

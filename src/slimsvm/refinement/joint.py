@@ -22,6 +22,9 @@ from .objectives import factor_gram, minimise
 
 # Products n m d up to which the core is faster than matrix products.
 CORE_WORK = 2e7
+# Coefficients are those of a basis that is orthonormal for the vectors' kernel matrix plus this: without it,
+# vectors near each other make a basis in which the smallest move of one is a large change.
+RIDGE = 1e-2
 # Steps L-BFGS remembers.
 MEMORY = 10
 # Rows of a block when matrix products are used.
@@ -84,7 +87,7 @@ def refine_jointly(
         Ends when the relative decrease is below this.
     """
     if len(X) * model.vectors.size <= CORE_WORK:
-        factor = np.ascontiguousarray(factor_gram(model.kernel(model.vectors, model.vectors)))
+        factor = _basis(model)
         vectors, coef, intercept, log_widths, value, n_iter, _ = _core.refine(
             X, Y, weights, penalty, *core_loss(loss), model.vectors, np.ascontiguousarray(model.coef),
             model.intercept, model.log_widths, factor, widths, 0.0, max_iter, tol, MEMORY,
@@ -92,6 +95,11 @@ def refine_jointly(
         return RbfModel(vectors, coef, intercept, log_widths), value, n_iter
     with ThreadPoolExecutor(n_threads) as pool:
         return _by_products(model, X, Y, weights, loss, penalty, widths, max_iter, tol, pool.map)
+
+
+def _basis(model: RbfModel) -> Array:  # (m, m)
+    K = model.kernel(model.vectors, model.vectors)
+    return np.ascontiguousarray(factor_gram(K + RIDGE * np.eye(len(K))))
 
 
 def row_gradient(
@@ -141,7 +149,7 @@ def _by_products(
     rows, wanted, weight = (np.asarray(a, dtype=np.float32) for a in (X - centre, Y, weights))
     blocks = [slice(s, min(len(X), s + BLOCK_ROWS)) for s in range(0, len(X), BLOCK_ROWS)]
     unit = np.exp(-0.5 * model.log_widths) / np.sqrt(2.0)
-    L = factor_gram(model.kernel(model.vectors, model.vectors))
+    L = _basis(model)
     learn = widths != "fixed"
     n_iter = 0
 
