@@ -1,13 +1,12 @@
-"""Relevance vector machines, the probit classifier and the sparse density."""
+"""Relevance vector machines and the probit classifier."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.neighbors import KernelDensity
 
-from slimsvm import RVC, RVR, SparseKernelDensity, SparseProbitClassifier
+from slimsvm import RVC, RVR, SparseProbitClassifier
 from slimsvm.datasets import make_ripley
 from slimsvm.kernels import RBF
 from slimsvm.problem import KernelGram
@@ -19,7 +18,6 @@ from slimsvm.solvers.marginal_likelihood import (
     fit_gaussian,
     posterior_mode,
 )
-from slimsvm.solvers.mixture import solve_mixture
 
 
 def log_evidence(Phi, precision, b, z):
@@ -154,66 +152,3 @@ def test_em_is_an_option_of_both():
     X, y = make_ripley(60, random_state=0)
     assert RVC(gamma=2.0, method="em", tol=1e-3).fit(X, y).score(X, y) > 0.8
     assert RVR(gamma=2.0, method="em", tol=1e-3).fit(X, X[:, 0]).score(X, X[:, 0]) > 0.9
-
-
-# --- density
-
-
-def mixture_rows(n, seed=0):
-    rng = np.random.default_rng(seed)
-    centres = np.array([[0.0, 0.0], [3.0, 1.0], [-2.0, 3.0]])
-    kind = rng.integers(3, size=n)
-    return centres[kind] + np.array([1.0, 0.5, 0.8])[kind, None] * rng.standard_normal((n, 2))
-
-
-def test_mixture_weights_meet_the_optimality_conditions():
-    X = mixture_rows(100)
-    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
-    ridge = np.linspace(0, 5, 100)
-    alpha, gap = solve_mixture(K, np.ones(100), ridge, tol=1e-8)
-    assert gap <= 1e-8
-    assert alpha.sum() == pytest.approx(1.0)
-    gradient = 2 * ridge * alpha - K.T @ (1 / (K @ alpha))
-    level = gradient @ alpha
-    np.testing.assert_allclose(gradient[alpha > 1e-4], level, rtol=1e-3)
-    assert (gradient >= level - 1e-3 * abs(level)).all()
-
-
-def test_density_is_near_the_full_estimate_with_few_vectors():
-    X, new = mixture_rows(1000)[:, :1], mixture_rows(3000, seed=1)[:, :1]
-    model = SparseKernelDensity(random_state=0).fit(X)
-    full = KernelDensity(bandwidth=model.bandwidth_).fit(X)
-    assert model.n_vectors_ <= 100
-    assert model.score(new) / 3000 > full.score(new) / 3000 - 0.05
-
-
-def test_density_integrates_to_one():
-    X, new = mixture_rows(300), mixture_rows(300, seed=1)
-    model = SparseKernelDensity().fit(X)
-    assert model.weights_.sum() == pytest.approx(1.0)
-    assert (model.weights_ > 0).all()
-    side = np.linspace(-8, 9, 200)
-    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    area = (side[1] - side[0]) ** 2
-    assert np.exp(model.score_samples(grid)).sum() * area == pytest.approx(1.0, abs=1e-3)
-    np.testing.assert_allclose(model.expansion_(new)[:, 0], np.exp(model.score_samples(new)), rtol=1e-6)
-    drawn = model.sample(20_000, random_state=0)
-    np.testing.assert_allclose(drawn.mean(axis=0), model.weights_ @ model.support_vectors_, atol=0.1)
-
-
-def test_density_laws():
-    X = mixture_rows(120)
-    model = SparseKernelDensity(bandwidth=0.6)
-    scores = model.fit(X).score_samples(X)
-    order = np.random.default_rng(0).permutation(120)
-    np.testing.assert_array_equal(model.fit(X[order]).score_samples(X), scores)
-    weight = np.where(np.arange(120) < 40, 2.0, 1.0)
-    twice = model.fit(np.vstack([X, X[:40]])).score_samples(X)
-    np.testing.assert_allclose(model.fit(X, sample_weight=weight).score_samples(X), twice, atol=1e-8)
-    # shifted rows come in another order and may end in another local minimum, but as good a one
-    assert model.fit(X + 1000.0).score(X + 1000.0) / 120 == pytest.approx(scores.mean(), abs=0.02)
-    assert model.fit(np.array([[0.0, 0.0]])).n_vectors_ == 1
-    far = SparseKernelDensity(bandwidth=0.1).fit(np.array([[0.0], [100.0], [100.1]]))
-    assert np.isfinite(far.score_samples([[0.0], [50.0]])).all()
-    with pytest.raises(ValueError, match="bandwidth='cv' needs at least two distinct rows"):
-        SparseKernelDensity().fit(np.ones((5, 2)))
