@@ -10,7 +10,8 @@ from .greedy import GreedyLSSVC, GreedyLSSVR
 from .least_squares import LSSVC, LSSVR
 from .matching_pursuit import MatchingPursuitSVC, MatchingPursuitSVR
 from .one_norm import LPSVC, SparsityControlledSVC
-from .relevance import RVC, RVR, SparseProbitClassifier
+from .probit import SparseProbitClassifier
+from .relevance import RVC, RVR
 from .sparse_greedy import SparseGreedyGPC, SparseGreedyGPR
 from .two_stage import TwoStageLSSVC, TwoStageLSSVR
 from .zero_norm import ZeroNormSVC, ZeroNormSVR

@@ -7,8 +7,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,21 +14,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..expansion import KernelExpansion
 from ..kernels import RBF
-from ..problem import KernelGram
-from ..rows import Array, Rows, as_rows, block_slices, dense, distinct_rows, squared_norms
-from ..solvers.mixture import mixture_support, solve_mixture
-from ..solvers.reweighted import reweighted
+from ..rows import Array, Rows, as_rows, dense, distinct_rows
+from ..solvers.bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
+from ..solvers.mixture_support import SparseMixture, sparse_mixture
 from .base import n_threads
-
-# Rows whose left-out likelihood chooses the bandwidth; all rows take part in the estimate.
-ROWS_LEFT_OUT = 1000
-# Range of the bandwidth as multiples of Scott's rule, and the precision of its logarithm.
-BANDWIDTH_RANGE = (0.05, 3.0)
-BANDWIDTH_PRECISION = 0.02
-# Mean penalised log-likelihood that may be missing in each round.
-INNER_TOLERANCE = 1e-5
-# Keeps the penalty of a dying weight finite.
-SMALLEST_SQUARE = 1e-16
 
 
 class SparseKernelDensity(DensityMixin, BaseEstimator):
@@ -46,18 +33,22 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
 
     Parameters
     ----------
-    bandwidth : float or "cv", default="cv"
-        Standard deviation h of the kernels; "cv" maximises the likelihood of left-out rows under the full
-        kernel estimate.
+    bandwidth : float, "cv" or "full", default="cv"
+        Standard deviation h of the kernels. "cv" holds out a fifth of (at most 5000) rows and takes the
+        largest h under which they are as likely as under the best one, within a standard error; "full"
+        maximises the likelihood of left-out rows under the estimate with a kernel on every row, which is
+        narrower and needs more vectors.
     C : float, default=1.0
         Weight of the likelihood: larger means more vectors.
+    max_vectors : int or None, default=None
+        Most vectors to keep. Where the rounds leave more, those whose loss costs the likelihood least go,
+        and the rounds continue with the others.
     tol : float, default=1e-3
         Change of the weights between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=200
         Limit of the rounds.
     random_state : int, RandomState or None, default=None
-        Seeds the choice of the rows left out for bandwidth="cv", where there are more than 1000, and
-        `sample`.
+        Seeds `sample`; fitting has no randomness.
     n_jobs : int or None, default=None
         Threads for kernel values; None means 1, -1 all processors.
 
@@ -79,9 +70,8 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
 
     Notes
     -----
-    Equations (18) to (20) with C = 1; the paper's sigma is the bandwidth. The first round, whose penalty is
-    the sum of the squared weights, starts from few columns and adds those along which the likelihood rises,
-    until no more than 1e-3 of mean log-likelihood can be gained: no n x n matrix is held.
+    Equations (18) to (20) with C = 1; the paper's sigma is the bandwidth. The columns of the first round are
+    those along which the likelihood gains at least what a vector costs: no n x n matrix is held.
 
     References
     ----------
@@ -99,8 +89,9 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv", "full"})],
         "C": [Interval(Real, 0, None, closed="neither")],
+        "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -112,6 +103,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         bandwidth: Any = "cv",
         *,
         C: float = 1.0,
+        max_vectors: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 200,
         random_state: Any = None,
@@ -119,6 +111,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     ) -> None:
         self.bandwidth = bandwidth
         self.C = C
+        self.max_vectors = max_vectors
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -152,27 +145,17 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         weight = np.bincount(group, weights=weight[rows], minlength=len(first))
         rows = rows[first]
         points = as_rows(X[rows]).astype(np.float64)
-        self.bandwidth_ = float(self._choose_bandwidth(points, weight))
-        gram = KernelGram(RBF(0.5 / self.bandwidth_**2), points, n_threads(self.n_jobs), limit_bytes=0)
-        s = self.C * weight
-        support, K, _ = mixture_support(len(rows), gram.columns, lambda v: (gram @ v[:, None])[:, 0], s)
-
-        def solve(columns: Array, previous: Array) -> tuple[Array, float]:
-            # the first round has the penalty 1 of `mixture_support`
-            alpha, _ = solve_mixture(
-                K[:, columns], s, 1.0 / np.maximum(np.square(previous), SMALLEST_SQUARE), tol=INNER_TOLERANCE
-            )
-            return alpha, 0.0
-
-        result = reweighted(len(support), solve, tol=self.tol, max_iter=self.max_iter)
-        result.warn_if_unfinished(type(self).__name__)
-        used = result.coef > 0
-        self.support_ = rows[support[used]]
+        if isinstance(points, np.ndarray):
+            points -= weight @ points / weight.sum()  # nothing depends on the origin, but rounding would
+        self.bandwidth_ = self._choose_bandwidth(points, weight)
+        found = self._mixture(points, weight, self.bandwidth_)
+        found.rounds.warn_if_unfinished(type(self).__name__)
+        self.support_ = rows[found.support]
         self.support_vectors_ = X[self.support_]
-        self.weights_ = result.coef[used] / result.coef[used].sum()
-        self.n_vectors_ = int(used.sum())
-        self.n_iter_ = result.n_rounds
-        self.n_columns_ = np.array([len(rows), *result.counts[1:]])
+        self.weights_ = found.weights
+        self.n_vectors_ = len(found.support)
+        self.n_iter_ = len(found.counts) - 1
+        self.n_columns_ = np.array([len(rows), *found.counts[1:]])
         self.dual_coef_ = (self.weights_ * math.exp(self._log_factor()))[None, :].astype(X.dtype)
         self.intercept_ = np.zeros(1, dtype=X.dtype)
         return self
@@ -180,50 +163,23 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
     def _log_factor(self) -> float:
         return -0.5 * self.n_features_in_ * math.log(2.0 * math.pi * self.bandwidth_**2)
 
+    def _mixture(self, X: Rows, weight: Array, bandwidth: float) -> SparseMixture:
+        return sparse_mixture(
+            X, self.C * weight, bandwidth, max_vectors=self.max_vectors, tol=self.tol, max_iter=self.max_iter,
+            n_threads=n_threads(self.n_jobs),
+        )  # fmt: skip
+
     def _choose_bandwidth(self, X: Rows, weight: Array) -> float:
         if not isinstance(self.bandwidth, str):
             return float(self.bandwidth)
-        n, d = X.shape
-        total = float(weight.sum())
-        mean = weight @ X / total
-        second = float(weight @ squared_norms(X)) / total - float(np.asarray(mean) @ np.asarray(mean))
-        scale = math.sqrt(max(second, 0.0) / d)
-        if n < 2 or scale == 0.0:
+        if X.shape[0] < 2 or deviation(X, weight) == 0.0:
             raise ValueError(
-                "bandwidth='cv' needs at least two distinct rows of X, got one sample; give bandwidth as "
-                "a number."
+                f"bandwidth={self.bandwidth!r} needs at least two distinct rows of X, got one sample; give "
+                "bandwidth as a number."
             )
-        scott = scale * total ** (-1.0 / (d + 4)) if total > 1 else scale
-        chosen = np.arange(n)
-        if n > ROWS_LEFT_OUT:
-            rng = check_random_state(self.random_state)
-            chosen = np.sort(rng.choice(n, size=ROWS_LEFT_OUT, replace=False))
-        blocks = []
-        for block in block_slices(len(chosen), 8 * n):
-            own = chosen[block]
-            squared = _squared_distances(X[own], X)
-            at = np.arange(len(own)), own
-            left = np.maximum(weight[own] - 1.0, 0.0)  # what remains of the row itself
-            squared[at] = np.where(left > 0, 0.0, np.inf)
-            nearest = squared.min(axis=1)
-            squared -= nearest[:, None]
-            squared[at] = np.inf
-            blocks.append((own, squared, nearest, left))
-
-        def left_out(log_h: float) -> float:
-            """Mean negative log-likelihood of each chosen row when it is left out once."""
-            rate = 0.5 * math.exp(-2.0 * log_h)
-            value = 0.0
-            for own, squared, nearest, left in blocks:
-                sums = np.exp(-rate * squared) @ weight + left
-                value -= float(weight[own] @ (np.log(sums) - rate * nearest))
-            return value / float(weight[chosen].sum()) + d * log_h
-
-        bounds = tuple(math.log(scott * factor) for factor in BANDWIDTH_RANGE)
-        found = minimize_scalar(
-            left_out, bounds=bounds, method="bounded", options={"xatol": BANDWIDTH_PRECISION}
-        )
-        return math.exp(float(found.x))
+        if self.bandwidth == "full":
+            return full_bandwidth(X, weight)
+        return sparse_bandwidth(X, weight, self._mixture)
 
     @property
     def expansion_(self) -> KernelExpansion:
@@ -247,12 +203,8 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
-        out = np.empty(X.shape[0])
         vectors = self.support_vectors_.astype(np.float64)
-        for block in block_slices(X.shape[0], 8 * self.n_vectors_):
-            squared = _squared_distances(X[block].astype(np.float64), vectors)
-            out[block] = logsumexp(-0.5 * squared / self.bandwidth_**2, axis=1, b=self.weights_)
-        return out + self._log_factor()
+        return mixture_log_density(X.astype(np.float64), vectors, self.weights_, self.bandwidth_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Total log-likelihood of the rows of X.
@@ -286,13 +238,3 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         centres = rng.choice(self.n_vectors_, size=n_samples, p=self.weights_)
         noise = rng.standard_normal((n_samples, self.n_features_in_))
         return np.asarray(dense(self.support_vectors_)[centres] + self.bandwidth_ * noise)
-
-
-def _squared_distances(X: Rows, Z: Rows) -> Array:  # (n, d), (m, d) -> (n, m)
-    """Squared distances, after centring where both are dense: large offsets would cost digits."""
-    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
-        centre = Z.mean(axis=0)
-        X, Z = X - centre, Z - centre
-    products = X @ Z.T
-    products = products.toarray() if hasattr(products, "toarray") else np.asarray(products)
-    return np.maximum(squared_norms(X)[:, None] + squared_norms(Z)[None, :] - 2.0 * products, 0.0)

@@ -1,29 +1,29 @@
-"""Relevance vector machines and the sparse probit classifier: sparsity from a Bayesian prior."""
+"""Relevance vector machines: sparsity from a Bayesian prior."""
 
 from __future__ import annotations
 
 import warnings
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..rows import Array, as_rows
-from ..solvers.expectation_maximisation import fit_em, probit_round
-from ..solvers.marginal_likelihood import KernelColumns, SparseBayes, fit_bernoulli, fit_gaussian
-from ..solvers.reweighted import reweighted, without_effect
+from ..solvers.expectation_maximisation import fit_em
+from ..solvers.marginal_likelihood import fit_bernoulli, fit_gaussian
+from ..solvers.sparse_bayes import KernelColumns, SparseBayes
 from .base import KernelClassifier, KernelEstimator, KernelRegressor, n_threads
+from .probabilities import class_probabilities
 from .training import TrainingSet, with_equal_targets
-from .zero_norm import make_dictionary, store_columns, warn_empty
 
 _RELEVANCE_CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"fast", "em"})],
+    "n_restarts": [Interval(Integral, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
@@ -53,6 +53,24 @@ def _store_relevance(
     model.n_iter_ = max(fit.n_iter for fit in fits)
     model.log_marginal_likelihood_ = np.array([fit.log_marginal_likelihood for fit in fits])
     model._store_rows(data.X, data.rows, kernel, alpha, intercept)
+    model.precision_ = np.full((len(fits), model.n_vectors_), np.inf)
+    model.intercept_precision_ = np.full(len(fits), np.inf)
+    for output, fit in enumerate(fits):
+        at = _places(model, data, source, fit)
+        model.precision_[output, at[at > 0] - 1] = fit.precision[at > 0]
+        model.intercept_precision_[output] = fit.precision[at == 0].sum() if (at == 0).any() else np.inf
+
+
+def _places(model: Any, data: TrainingSet, source: KernelColumns, fit: SparseBayes) -> Array:
+    """For each column of a fit: 0 for the intercept, k for vector k - 1.
+
+    -1 is a vector whose mean is exactly zero: it is not stored.
+    """
+    place = {int(row): 1 + k for k, row in enumerate(model.support_)}
+    at = np.zeros(len(fit.columns), dtype=np.intp)
+    rows = data.rows[source.rows[fit.columns[fit.columns > 0] - 1]]
+    at[fit.columns > 0] = [place.get(int(row), -1) for row in rows]
+    return at
 
 
 class RVC(KernelClassifier):
@@ -79,11 +97,14 @@ class RVC(KernelClassifier):
     method : {"fast", "em"}, default="fast"
         "fast" adds, re-estimates and deletes one vector at a time in memory O(n m); "em" starts from all rows
         and updates all precisions together, with O(n^3) work in the first rounds.
+    n_restarts : int, default=1
+        "fast" only: searches from two thirds of the best model, after the first from nothing; the model with
+        the largest marginal likelihood is kept.
     tol : float, default=1e-4
         "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the
         logarithm of a precision.
     max_iter : int, default=10_000
-        Limit of the steps ("fast") or rounds ("em").
+        Limit of the steps ("fast", all searches together) or rounds ("em").
     class_weight : "balanced", dict or None, default=None
         Factor on the weights of each class.
     random_state : int, RandomState or None, default=None
@@ -101,6 +122,9 @@ class RVC(KernelClassifier):
         Row of the training data each vector was.
     n_vectors_, n_iter_ : int
     log_marginal_likelihood_ : array of shape (n_outputs,)
+    precision_ : array of shape (n_outputs, n_vectors)
+        Prior precision of each weight; infinite where an output does not use a vector.
+    intercept_precision_ : array of shape (n_outputs,)
     classes_ : array of shape (n_classes,)
     gamma_ : float or array
 
@@ -139,6 +163,7 @@ class RVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         method: str = "fast",
+        n_restarts: int = 1,
         tol: float = 1e-4,
         max_iter: int = 10_000,
         class_weight: Any = None,
@@ -150,6 +175,7 @@ class RVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.method = method
+        self.n_restarts = n_restarts
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
@@ -181,7 +207,9 @@ class RVC(KernelClassifier):
                 return fit_em(
                     source, labels, data.weight, gaussian=False, tol=10 * self.tol, max_iter=self.max_iter
                 )
-            return fit_bernoulli(source, labels, data.weight, tol=self.tol, max_iter=self.max_iter)
+            return fit_bernoulli(
+                source, labels, data.weight, tol=self.tol, max_iter=self.max_iter, n_restarts=self.n_restarts
+            )
 
         fits = [solve(labels) for labels in data.Y.T]
         _store_relevance(self, data, kernel, source, fits, np.zeros(len(fits)))
@@ -219,11 +247,14 @@ class RVR(KernelRegressor):
         Constant of the polynomial and sigmoid kernels.
     method : {"fast", "em"}, default="fast"
         As in `RVC`.
+    n_restarts : int, default=1
+        "fast" only: searches from two thirds of the best model, after the first from nothing; the model with
+        the largest marginal likelihood is kept.
     tol : float, default=1e-4
         "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the
         logarithm of a precision.
     max_iter : int, default=10_000
-        Limit of the steps ("fast") or rounds ("em").
+        Limit of the steps ("fast", all searches together) or rounds ("em").
     random_state : int, RandomState or None, default=None
         Not used: the method has no randomness.
     n_jobs : int or None, default=None
@@ -240,6 +271,9 @@ class RVR(KernelRegressor):
     noise_ : array of shape (n_outputs,)
         Standard deviation of the noise.
     log_marginal_likelihood_ : array of shape (n_outputs,)
+    precision_ : array of shape (n_outputs, n_vectors)
+        Prior precision of each weight; infinite where an output does not use a vector.
+    intercept_precision_ : array of shape (n_outputs,)
     gamma_ : float or array
 
     Notes
@@ -278,6 +312,7 @@ class RVR(KernelRegressor):
         degree: int = 3,
         coef0: float = 0.0,
         method: str = "fast",
+        n_restarts: int = 1,
         tol: float = 1e-4,
         max_iter: int = 10_000,
         random_state: Any = None,
@@ -288,6 +323,7 @@ class RVR(KernelRegressor):
         self.degree = degree
         self.coef0 = coef0
         self.method = method
+        self.n_restarts = n_restarts
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -320,7 +356,9 @@ class RVR(KernelRegressor):
                 return fit_em(
                     source, targets, data.weight, gaussian=True, tol=10 * self.tol, max_iter=self.max_iter
                 )
-            return fit_gaussian(source, targets, data.weight, tol=self.tol, max_iter=self.max_iter)
+            return fit_gaussian(
+                source, targets, data.weight, tol=self.tol, max_iter=self.max_iter, n_restarts=self.n_restarts
+            )
 
         fits = [solve(targets) for targets in (data.Y - means).T]
         self.noise_ = np.array([fit.noise_precision**-0.5 for fit in fits])
@@ -330,13 +368,9 @@ class RVR(KernelRegressor):
 
     def _store_covariance(self, data: TrainingSet, source: KernelColumns, fits: list[SparseBayes]) -> None:
         """Posterior covariance of intercept and weights of each output, in the order of the vectors."""
-        place = {int(row): 1 + k for k, row in enumerate(self.support_)}
         self._covariance = np.zeros((len(fits), 1 + self.n_vectors_, 1 + self.n_vectors_))
         for output, fit in enumerate(fits):
-            rows = data.rows[source.rows[fit.columns[fit.columns > 0] - 1]]
-            # a vector whose mean is exactly zero is not stored, and its variance is of no consequence
-            at = np.zeros(len(fit.columns), dtype=np.intp)
-            at[fit.columns > 0] = [place.get(int(row), -1) for row in rows]
+            at = _places(self, data, source, fit)
             known = at >= 0
             self._covariance[output][np.ix_(at[known], at[known])] = fit.covariance[np.ix_(known, known)]
 
@@ -367,156 +401,3 @@ class RVR(KernelRegressor):
         variance = np.einsum("ij,ojk,ik->io", columns, self._covariance, columns, optimize=True)
         deviation = np.sqrt(np.maximum(variance, 0.0) + self.noise_**2).astype(mean.dtype)
         return mean, deviation[:, 0] if self._one_target else deviation
-
-
-class SparseProbitClassifier(KernelClassifier):
-    r"""Sparse probit classifier: Jeffreys' prior on the variances of the coefficients, by EM.
-
-    The probability of the second class is :math:`\Phi(f(x))`, the normal distribution function of
-    :math:`f(x) = \alpha_0 + \sum_j \alpha_j k(x_j, x)`, with :math:`\alpha_j \sim N(0, \tau_j)` and
-    :math:`p(\tau_j) \propto 1/\tau_j`. There is nothing to tune but the kernel.
-
-    Parameters
-    ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    tol : float, default=1e-3
-        Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
-    max_iter : int, default=2000
-        Limit of the rounds; all but the first few are cheap.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
-
-    Attributes
-    ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    n_columns_ : array of shape (n_iter_ + 1,)
-        Coefficients left before the first round and after each, summed over the outputs.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-
-    Notes
-    -----
-    Equation (17) of Huang et al. with the columns [1, K]; Lambda is :math:`1/\alpha_j^2` of the round before.
-
-    References
-    ----------
-    Figueiredo, Adaptive sparseness for supervised learning, IEEE Transactions on Pattern Analysis and Machine
-    Intelligence 25 (2003), doi:10.1109/TPAMI.2003.1227989.
-
-    Examples
-    --------
-    >>> from slimsvm import SparseProbitClassifier
-    >>> from slimsvm.datasets import make_ripley
-    >>> X, y = make_ripley(250, random_state=0)
-    >>> model = SparseProbitClassifier(gamma=2.0).fit(X, y)
-    >>> model.n_vectors_ < 10, model.score(X, y) > 0.85
-    (True, True)
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KernelClassifier._parameter_constraints,
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        class_weight: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows))
-        A = dictionary.columns
-        results = []
-        for labels in data.Y.T:
-            result = reweighted(
-                A.shape[1],
-                probit_round(A, labels, data.weight),
-                tol=self.tol,
-                max_iter=self.max_iter,
-                vanished=partial(without_effect, A),
-            )
-            shift = 0.0
-            if not result.coef.any():
-                shift = 1.0 if data.weight @ labels > 0 else -1.0
-                warn_empty(type(self).__name__, "predicts the heavier class", "change gamma")
-            results.append((result, shift))
-        store_columns(self, data.X, data.rows, kernel, dictionary, results)
-        return self
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        return class_probabilities(self._outputs(X), ndtr)
-
-
-def class_probabilities(outputs: Array, link: Any) -> Array:  # (n, k) -> (n, n_classes)
-    """Probabilities from outputs whose link is a distribution function; several classes are scaled to one.
-
-    The class of the largest probability is the one `predict` gives.
-    """
-    if outputs.shape[1] == 1:
-        second = link(outputs[:, 0])
-        first = link(-outputs[:, 0])
-        return np.column_stack([first, second])
-    each = np.maximum(link(outputs), np.finfo(outputs.dtype).tiny)
-    probabilities: Array = each / each.sum(axis=1, keepdims=True)
-    return probabilities

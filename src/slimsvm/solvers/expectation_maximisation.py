@@ -19,14 +19,9 @@ from scipy.special import expit, log_ndtr
 
 from ..rows import Array
 from .least_squares import cholesky_factor
-from .marginal_likelihood import (
-    FIRST_NOISE,
-    LARGEST_PRECISION,
-    KernelColumns,
-    SparseBayes,
-    posterior_mode,
-)
+from .marginal_likelihood import FIRST_NOISE, LARGEST_PRECISION, posterior_mode
 from .reweighted import Round
+from .sparse_bayes import KernelColumns, SparseBayes
 
 # EM raises the precision of a useless column by about s a round, without end: at this multiple of s (its
 # information in the data) the column leaves.

@@ -2,8 +2,8 @@ r"""Weights of a mixture of kernels: penalised maximum likelihood on the simplex
 
 Minimises :math:`-\sum_i s_i\log (K\alpha)_i + \sum_j r_j\alpha_j^2` over :math:`\alpha \ge 0`,
 :math:`\sum_j\alpha_j = 1`, by a primal-dual interior point with O(n m^2) work an iteration. The maximum
-likelihood weights are already sparse (there are at most as many as distinct rows, in practice far fewer), so
-the columns are found as they are needed: `mixture_support` adds those along which the likelihood rises most.
+likelihood weights are already sparse (there are at most as many as distinct rows, in practice far fewer);
+`mixture_support` finds the columns as they are needed.
 
 References
 ----------
@@ -12,8 +12,6 @@ and Mizera (2014), doi:10.1080/01621459.2013.869224 (interior points for it).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
@@ -29,15 +27,9 @@ MAX_ITERATIONS = 200
 CENTRING = 0.1
 # Weights above this share of the largest are not zero, whatever their slack.
 SMALL_WEIGHT = 1e-2
-# Every row has a kernel value of at least this with some column of the first set, so that its logarithm
-# exists from the start; columns beyond the first COVER serve only that.
-REACH = 1e-8
-NEAR = 0.3
-COVER = 150
-# Columns added at a time, no two nearer to each other than this kernel value.
-COLUMNS_AT_A_TIME = 30
-APART = 0.9
-MAX_ADDITIONS = 40
+# Smallest density of a row, relative to a kernel's largest value: below it a row that no vector reaches would
+# have no logarithm. It has no part in the weights then.
+SMALLEST_DENSITY = 1e-290
 
 
 def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tuple[Array, float]:
@@ -68,7 +60,7 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
     slack = np.ones(m)
     gap = np.inf
     for _ in range(MAX_ITERATIONS):
-        p = K @ alpha
+        p = np.maximum(K @ alpha, SMALLEST_DENSITY)
         pull = share / p
         gradient = r * alpha - K.T @ pull
         # the Frank-Wolfe bound: the objective is convex, and its linear part is least at a corner
@@ -96,76 +88,3 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
     # at the optimum a weight or its slack is zero; near it, one is far smaller than the other
     alpha = np.where((alpha > slack) | (alpha > SMALL_WEIGHT * alpha.max()), alpha, 0.0)
     return alpha / alpha.sum(), gap
-
-
-def covering(n: int, column: Callable[[int], Array]) -> Array:
-    """Rows such that each row is near one of them: the farthest row is taken until none is far."""
-    nearest = np.zeros(n)
-    chosen: list[int] = []
-    while True:
-        farthest = int(nearest.argmin())
-        enough = NEAR if len(chosen) < COVER else REACH
-        if nearest[farthest] >= enough:
-            return np.array(chosen)
-        chosen.append(farthest)
-        np.maximum(nearest, column(farthest), out=nearest)
-        nearest[farthest] = np.inf
-
-
-def mixture_support(
-    n: int,
-    columns: Callable[[Array], Array],
-    products: Callable[[Array], Array],
-    s: Array,
-    *,
-    tol: float = 1e-3,
-) -> tuple[Array, Array, Array]:
-    """Columns with positive maximum-likelihood weight, those columns' kernel values, and their weights.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows; each is a candidate.
-    columns : function
-        Rows (k,) -> kernel values (n, k).
-    products : function
-        V (n,) -> K'V (n,), for all candidates.
-    s : array of shape (n,)
-        Weights of the rows.
-    tol : float
-        Mean log-likelihood that may be missing; at least what one vector costs, which is 1 in all.
-    """
-    support = covering(n, lambda j: columns(np.array([j]))[:, 0])
-    K = columns(support)
-    tol = max(tol, 1.0 / float(s.sum()))
-    alpha = np.full(len(support), 1.0 / len(support))
-    for _ in range(MAX_ADDITIONS):
-        alpha, _ = solve_mixture(K, s, np.ones(len(support)), tol=0.1 * tol)
-        used = alpha > 0
-        support, K, alpha = support[used], K[:, used], alpha[used]
-        slope = products(s / s.sum() / (K @ alpha))
-        if float(slope.max()) <= 1.0 + tol:
-            break
-        new = _steepest(slope, columns)
-        new = new[~np.isin(new, support)]
-        if len(new) == 0:
-            break
-        support = np.concatenate([support, new])
-        K = np.column_stack([K, columns(new)])
-        alpha = np.concatenate([alpha, np.zeros(len(new))])
-    used = alpha > 0
-    return support[used], K[:, used], alpha[used]
-
-
-def _steepest(slope: Array, columns: Callable[[Array], Array]) -> Array:
-    """Rows of the steepest rise, one for each hill."""
-    slope = slope.copy()
-    chosen: list[int] = []
-    for _ in range(COLUMNS_AT_A_TIME):
-        best = int(slope.argmax())
-        if slope[best] <= 1.0:
-            break
-        chosen.append(best)
-        slope[columns(np.array([best]))[:, 0] > APART] = 0.0
-        slope[best] = 0.0
-    return np.array(chosen, dtype=np.intp)
