@@ -5,17 +5,24 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from slimsvm.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
-from slimsvm.losses import Squared, SquaredHinge
+from slimsvm.losses import Logistic, Squared, SquaredHinge
 from slimsvm.refinement import (
+    Multinomial,
+    RbfModel,
     RoundedHinge,
+    RoundedInsensitive,
     distance,
     factor_gram,
     fit_coefficients,
     fit_expansion,
+    joint,
     minimise,
     nearest_vectors,
     pull_back,
+    refine_in_batches,
+    refine_jointly,
     regularised_loss,
+    starts,
 )
 
 KERNELS = [
@@ -161,3 +168,108 @@ def test_a_kernel_without_derivative_is_refused():
     X = np.ones((2, 2))
     with pytest.raises(ValueError, match="moved for 'rbf'"):
         pull_back(Laplacian(1.0), X, X, X, X)
+
+
+# --- vectors, coefficients, intercept and widths together ---
+
+LOSSES = [RoundedHinge(), RoundedInsensitive(0.2), Squared(), SquaredHinge(), Logistic(), Multinomial()]
+
+
+def joint_problem(n=70, d=3, m=5, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    Y = np.where(rng.integers(k, size=n)[:, None] == np.arange(k), 1.0, -1.0)
+    weights = np.repeat(rng.uniform(0.5, 2.0, (n, 1)), k, axis=1)
+    model = RbfModel(
+        rng.standard_normal((m, d)),
+        rng.standard_normal((m, k)),
+        rng.standard_normal(k),
+        rng.normal(-1, 0.3, d),
+    )
+    return model, X, Y, weights, rng.uniform(0.5, 2.0, k)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_a_smooth_loss_has_its_derivative(loss):
+    rng = np.random.default_rng(0)
+    F = 2.0 * rng.standard_normal((6, 3))
+    Y = np.where(rng.integers(3, size=6)[:, None] == np.arange(3), 1.0, -1.0)
+    expected = numerical(lambda F: float(np.sum(loss.value(Y, F))), F)
+    np.testing.assert_allclose(loss.derivative(Y, F), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("widths", ["fixed", "one", "per_feature"])
+@pytest.mark.parametrize("core", [True, False])
+def test_joint_refinement_reaches_a_stationary_point(monkeypatch, loss, widths, core):
+    model, X, Y, weights, penalty = joint_problem()
+    monkeypatch.setattr(joint, "CORE_WORK", np.inf if core else 0)
+
+    def objective(model):
+        return regularised_loss(
+            model.kernel, X, Y, weights, loss, penalty, model.vectors, model.coef, model.intercept
+        )
+
+    start, _ = objective(model)
+    found, value, n_iter = refine_jointly(
+        model, X, Y, weights, loss, penalty, widths=widths, max_iter=3000, tol=1e-12 if core else 1e-9
+    )
+    reached, gradient = objective(found)
+    assert reached == pytest.approx(value, rel=1e-9 if core else 1e-4)
+    assert reached < start
+    assert n_iter > 1
+    if widths == "fixed":
+        np.testing.assert_array_equal(found.log_widths, model.log_widths)
+    if widths == "one":
+        np.testing.assert_allclose(np.ptp(found.log_widths - model.log_widths), 0.0, atol=1e-9)
+    if core:
+        assert np.abs(gradient.vectors).max() < 5e-2 * np.abs(objective(model)[1].vectors).max()
+        assert np.abs(gradient.coef).max() < 5e-2 * np.abs(objective(model)[1].coef).max()
+
+
+def test_the_core_steps_down_the_true_gradient():
+    """One step from the start: the value it reports there is the objective, for every kind of widths."""
+    model, X, Y, weights, penalty = joint_problem()
+    wanted, _ = regularised_loss(
+        model.kernel, X, Y, weights, RoundedHinge(), penalty, model.vectors, model.coef, model.intercept
+    )
+    for widths in ("fixed", "one", "per_feature"):
+        _, value, n_iter = refine_jointly(
+            model, X, Y, weights, RoundedHinge(), penalty, widths=widths, max_iter=0
+        )
+        assert n_iter == 0
+        assert value == pytest.approx(wanted, rel=1e-12)
+
+
+def test_refinement_in_batches_gains_and_does_not_depend_on_threads():
+    model, X, Y, weights, penalty = joint_problem(n=2000, m=12)
+    value = {}
+    for n_threads in (1, 3):
+        value[n_threads] = refine_in_batches(
+            model, X, Y, weights, Squared(), penalty, widths="per_feature", n_epochs=5,
+            rng=np.random.default_rng(0), n_threads=n_threads,
+        )  # fmt: skip
+    assert value[1].vectors.tobytes() == value[3].vectors.tobytes()
+    assert value[1].log_widths.tobytes() == value[3].log_widths.tobytes()
+    before, after = (
+        regularised_loss(m.kernel, X, Y, weights, Squared(), penalty, m.vectors, m.coef, m.intercept)[0]
+        for m in (model, value[1])
+    )
+    assert after < before
+
+
+def test_growing_keeps_the_function():
+    model, X, Y, weights, _ = joint_problem()
+    grown = starts.grow(model, X, Y, weights, RoundedHinge(), 9, np.random.default_rng(0))
+    assert grown.n_vectors == 9
+    np.testing.assert_allclose(grown.outputs(X), model.outputs(X))
+    for vector in grown.vectors[5:]:
+        assert (X == vector).all(axis=1).any()
+
+
+def test_cluster_centres_share_by_class():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(c, 0.1, (40, 2)) for c in (0, 5, 10)])
+    centres = starts.cluster_centres(X, np.repeat([0, 1, 2], 40), 3, rng)
+    np.testing.assert_allclose(centres.mean(axis=1), [0, 5, 10], atol=0.1)
+    assert starts.cluster_centres(X, np.zeros(120, dtype=int), 7, rng).shape == (7, 2)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..kernels import RBF, Kernel, Precomputed
 from ..refinement import RbfModel, fit_coefficients, refine_in_batches, refine_jointly
+from ..refinement.joint import CORE_WORK
 from ..refinement.starts import cluster_centres, constant, grow
 from ..rows import Array, Rows
 from .observations import Observations
@@ -17,14 +19,18 @@ from .ridge import COLUMNS, PENALTIES, WIDTHS, ridge_search
 
 # Iterations of L-BFGS at each size on the way, by what is learnt, and at the last size.
 ITERATIONS = {"fixed": 60, "one": 60, "per_feature": 200}
-LAST_ITERATIONS = 300
+CLUSTERED_ITERATIONS, LAST_ITERATIONS = 120, 300
 # The learnt widths of a model with fewer vectors than this are extreme, and a bad start for a larger one.
 FRESH_SIZE = 16
+# Above this size, cluster centres are the better start than a smaller model with vectors added.
+CLUSTERED_SIZE = 32
 # Relative decrease at which a fit on the way, and the last one, ends.
 TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-6
-# Products n m d above which random batches get further than L-BFGS in the same time.
-BATCH_WORK = 5e9
+# Products n m d above which fewer iterations must do on the way, and above which random batches get further than L-BFGS in the same time.
+LARGE_WORK, BATCH_WORK = 1e9, 5e9
 EPOCHS = 30
+# With learnt widths and no more rows than this, ending early is what keeps a model from fitting the noise.
+FEW_ROWS = 2_000
 # Rows from which cluster centres and their first coefficients are found.
 ROWS_AT_FIRST = 10_000
 
@@ -69,8 +75,12 @@ class Machine(Protocol):
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """A first width and penalty; what is given stays."""
+    ) -> tuple[int, float, float]:
+        """Number of the best scaling, a first width and a first penalty; what is given stays."""
+        ...
+
+    def scaled(self, number: int) -> Machine:
+        """The machine with the scaling of this number."""
         ...
 
     def path(
@@ -79,7 +89,7 @@ class Machine(Protocol):
         """Models of these sizes, each grown from the one before."""
         ...
 
-    def outputs(self, model: Model, rows: Array) -> Array:
+    def outputs(self, model: Any, rows: Array) -> Array:
         """Outputs of the model at these rows, of shape (rows, k)."""
         ...
 
@@ -97,28 +107,36 @@ class Machine(Protocol):
 class MovedVectors:
     """RBF expansions whose vectors (and widths) are learnt; the rows must be dense and scaled."""
 
-    def __init__(self, data: Observations, shape: Array, n_threads: int = 1) -> None:
-        """`shape` is the width of each feature relative to that of the setting, of shape (d,)."""
-        self.data, self.log_shape, self.n_threads = data, np.log(shape), n_threads
-
     has_width = True
+
+    def __init__(self, data: Observations, shapes: Sequence[Array], n_threads: int = 1) -> None:
+        """`shapes` are scalings to choose from: the width of each feature relative to the setting's, (d,)."""
+        self.data, self.shapes, self.n_threads = data, shapes, n_threads
+        self.log_shape = np.log(shapes[0])
 
     def on(self, rows: Array) -> MovedVectors:
         """The same machine for these rows alone."""
-        return MovedVectors(self.data.take(rows), np.exp(self.log_shape), self.n_threads)
+        return MovedVectors(self.data.take(rows), self.shapes, self.n_threads)
+
+    def scaled(self, number: int) -> MovedVectors:
+        """The machine with the scaling of this number."""
+        return MovedVectors(self.data, [self.shapes[number]], self.n_threads)
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """A first width and penalty by ridge regression; what is given stays."""
-        places = rng.permutation(self.data.n)[:COLUMNS]
-        Z = self.data.X[places]
+    ) -> tuple[int, float, float]:
+        """Number of the best scaling, a first width and a first penalty, by ridge regression."""
+        Z = self.data.X[rng.permutation(self.data.n)[:COLUMNS]]
+        found: list[tuple[float, int, float, float]] = []
+        for number, shape in enumerate(self.shapes):
 
-        def columns(width: float) -> tuple[Array, Array]:
-            kernel = RBF(width * np.exp(self.log_shape))
-            return kernel(Z, Z), kernel(Z, self.data.X)
+            def columns(width: float, shape: Array = shape) -> tuple[Array, Array]:
+                kernel = RBF(tuple((width * shape).tolist()))
+                return kernel(Z, Z), kernel(Z, self.data.X)
 
-        return ridge_search(self.data, columns, *_grids(width, penalty, len(self.log_shape)))
+            error, *best = ridge_search(self.data, columns, *_grids(width, penalty, len(shape)))
+            found.append((error, number, best[0], best[1]))
+        return min(found)[1:]
 
     def _start(self, setting: Setting, Y: Array, weights: Array) -> RbfModel:
         return constant(Y, weights, self.log_shape + np.log(setting.width))
@@ -134,10 +152,14 @@ class MovedVectors:
         for size in sizes:
             if setting.widths != "fixed" and model.n_vectors < FRESH_SIZE:
                 model = self._start(setting, Y, weights)
-            model = grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
+            if setting.widths == "fixed" and min(size, len(X)) >= CLUSTERED_SIZE:
+                model = self._clustered(setting, rows, weight[rows], min(size, len(X)), rng)
+            else:
+                model = grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
             model, _, _ = refine_jointly(
                 model, X, Y, weights, self.data.loss, penalty, widths=setting.widths,
-                max_iter=ITERATIONS[setting.widths], tol=TOLERANCE, n_threads=self.n_threads,
+                max_iter=_iterations(setting, model, len(X)), tol=TOLERANCE,
+                n_threads=self.n_threads,
             )  # fmt: skip
             yield model
 
@@ -172,17 +194,19 @@ class MovedVectors:
                 n_threads=self.n_threads,
             )  # fmt: skip
 
-        best = self._start(setting, Y, weights)
-        for step in sizes:
-            if setting.widths != "fixed" and best.n_vectors < FRESH_SIZE:
-                best = self._start(setting, Y, weights)
-            best = grow(best, X, Y, weights, data.loss, min(step, size), rng)
-            best, value, n_iter = refined(best, ITERATIONS[setting.widths], TOLERANCE)
-        yield best, n_iter
-        if size > 1:
-            clustered = self._clustered(setting, X, Y, data.weight, size, rng)
+        value, best = np.inf, self._start(setting, Y, weights)
+        if size < CLUSTERED_SIZE or setting.widths != "fixed":
+            for step in sizes:
+                if setting.widths != "fixed" and best.n_vectors < FRESH_SIZE:
+                    best = self._start(setting, Y, weights)
+                best = grow(best, X, Y, weights, data.loss, min(step, size), rng)
+                best, value, n_iter = refined(best, _iterations(setting, best, len(X)), TOLERANCE)
+            yield best, n_iter
+        if setting.widths == "per_feature" and data.n <= FEW_ROWS:
+            return  # ending early is part of what the folds have tried: more iterations fit the noise
+        if setting.widths != "per_feature" and size > 1:
+            clustered = self._clustered(setting, np.arange(data.n), data.weight, size, rng)
             clustered, other, n_iter = refined(clustered, LAST_ITERATIONS, TOLERANCE)
-            report(f"objective {value:.6g} when grown, {other:.6g} from cluster centres")
             if other < value:
                 best = clustered
                 yield best, n_iter
@@ -190,15 +214,17 @@ class MovedVectors:
         yield best, n_iter
 
     def _clustered(
-        self, setting: Setting, X: Array, Y: Array, weight: Array, size: int, rng: np.random.Generator
+        self, setting: Setting, rows: Array, weight: Array, size: int, rng: np.random.Generator
     ) -> RbfModel:
-        """Cluster centres with coefficients by ridge regression on some rows."""
-        some = self.data.sample(ROWS_AT_FIRST, rng)
+        """Cluster centres of these rows with coefficients by ridge regression on some of them."""
+        data = self.data if len(rows) == self.data.n else self.data.take(rows)
+        X, Y = data.X, data.Y
+        some = data.sample(ROWS_AT_FIRST, rng)
         # clusters in the units of the kernel
         unit = np.exp(0.5 * self.log_shape)
-        Z = cluster_centres(X[some] * unit, self.data.groups[some], size, rng) / unit
+        Z = cluster_centres(X[some] * unit, data.groups[some], size, rng) / unit
         log_widths = self.log_shape + np.log(setting.width)
-        kernel = RBF(np.exp(log_widths))
+        kernel = RBF(tuple(np.exp(log_widths).tolist()))
         A = np.column_stack([kernel(X[some], Z), np.ones(len(some))])
         ridge = np.zeros((len(Z) + 1, len(Z) + 1))
         ridge[:-1, :-1] = setting.penalty * kernel(Z, Z)
@@ -212,7 +238,7 @@ class MovedVectors:
     ) -> Iterator[tuple[RbfModel, int]]:
         data = self.data
         X, Y, weights = self._part(np.arange(data.n), data.weight)
-        model = self._clustered(setting, X, Y, data.weight, size, rng)
+        model = self._clustered(setting, np.arange(data.n), data.weight, size, rng)
         yield model, 0
         model = refine_in_batches(
             model, X, Y, weights, data.loss, np.full(Y.shape[1], setting.penalty), widths=setting.widths,
@@ -222,11 +248,22 @@ class MovedVectors:
         yield model, EPOCHS
 
 
+def _iterations(setting: Setting, model: RbfModel, n_rows: int) -> int:
+    work = n_rows * model.vectors.size
+    if setting.widths == "fixed" and model.n_vectors >= CLUSTERED_SIZE and work <= LARGE_WORK:
+        return CLUSTERED_ITERATIONS
+    return ITERATIONS["fixed" if work > CORE_WORK else setting.widths]
+
+
 def _grids(width: float | None, penalty: float | None, n_features: int) -> tuple[Array, Array]:
     return (
         WIDTHS / n_features if width is None else np.array([width]),
         PENALTIES if penalty is None else np.array([penalty]),
     )
+
+
+def _whole(K: Array) -> Iterator[tuple[slice, Array]]:
+    yield slice(0, len(K)), K
 
 
 @dataclass(frozen=True)
@@ -272,8 +309,8 @@ class SelectedRows:
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[float, float]:
-        """A first width and penalty by ridge regression; what is given stays."""
+    ) -> tuple[int, float, float]:
+        """Zero, a first width and a first penalty, by ridge regression; what is given stays."""
         places, every = rng.permutation(self.data.n)[:COLUMNS], np.arange(self.data.n)
 
         def columns(width: float) -> tuple[Array, Array]:
@@ -282,7 +319,11 @@ class SelectedRows:
 
         if not self.has_width:
             width = 1.0
-        return ridge_search(self.data, columns, *_grids(width, penalty, self.n_features))
+        return 0, *ridge_search(self.data, columns, *_grids(width, penalty, self.n_features))[1:]
+
+    def scaled(self, number: int) -> SelectedRows:
+        """The machine itself: there is one scaling."""
+        return self
 
     def _block(self, kernel: Kernel, rows: Array, columns: Array) -> Array:
         X: Rows = self.data.X
@@ -317,8 +358,8 @@ class SelectedRows:
                 K = np.hstack([K, self._block(kernel, rows, new)])
                 coef = np.vstack([coef, np.zeros((len(new), Y.shape[1]))])
             coef, intercept = fit_coefficients(
-                lambda K=K: iter([(slice(0, len(K)), K)]), self._block(kernel, chosen, chosen), Y, weights,
-                data.loss, penalty, coef, intercept, max_iter=max_iter,
+                partial(_whole, K), self._block(kernel, chosen, chosen), Y, weights, data.loss, penalty,
+                coef, intercept, max_iter=max_iter,
             )  # fmt: skip
             yield RowModel(chosen, coef, intercept, kernel), max_iter
 

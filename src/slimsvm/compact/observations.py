@@ -48,9 +48,7 @@ class Observations:
 
     def take(self, rows: Array) -> Observations:
         """These rows alone."""
-        return replace(
-            self, X=self.X[rows], Y=self.Y[rows], weight=self.weight[rows], count=self.count[rows]
-        )
+        return replace(self, X=self.X[rows], Y=self.Y[rows], weight=self.weight[rows], count=self.count[rows])
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Numbers of `size` rows, of each class its share and at least one."""

@@ -29,16 +29,14 @@ def ridge_search(
     columns: Callable[[float], tuple[Array, Array]],
     widths: Array,
     penalties: Array,
-) -> tuple[float, float]:
-    """The width and penalty with the least squared error on observations left out.
+) -> tuple[float, float, float]:
+    """The least squared error on observations left out, with its width and penalty.
 
     Parameters
     ----------
     columns : callable
         From a width to the kernel matrix of some places (m, m), and of them against all rows (m, n).
     """
-    if len(widths) == len(penalties) == 1:
-        return float(widths[0]), float(penalties[0])
     Y, weight = data.Y, data.weight
     share = weight / weight.sum()
     mean = share @ Y
@@ -64,4 +62,4 @@ def ridge_search(
             error = float(share @ np.square(left_out).sum(axis=1))
             if error < best[0]:
                 best = (error, float(width), float(penalty))
-    return best[1], best[2]
+    return best

@@ -17,7 +17,6 @@ import numpy as np
 
 from ..rows import Array
 from .machines import Machine, Setting
-from .observations import Observations
 
 FOLDS = 5
 # Rows for the search over settings, and for that over sizes; above, a random part of them serves.
@@ -30,8 +29,13 @@ WIDTH_FACTORS = (0.25, 1.0, 4.0)
 PENALTY_FACTORS = (1 / 16, 0.25, 1.0, 4.0)
 # Factors on width and penalty (with it, and alone) where widths are learnt.
 LEARNT_FACTORS = ((1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0))
-# Sizes through which a model grows before settings are compared.
-COMPARED_SIZES = (8,)
+# When there are more rows than SETTING_ROWS: factors on width and penalty that are tried again, how often, and with
+# how many vectors for each output, and at most.
+TUNING_FACTORS = ((4.0, 1.0), (4.0, 0.25), (1.0, 0.25))
+TUNING_ROUNDS = 2
+TUNED_SIZE, LARGEST_TUNED = 32, 128
+# Vectors, for each output, of the models by which settings are compared.
+COMPARED_SIZE = 8
 # A neighbour on the grid counts with this weight against 2 of the point itself: the error is noisy, and flat.
 NEIGHBOUR = 1.0
 # At the compared size, a kind of widths that learns more is dropped if it is not better than one that learns less,
@@ -44,8 +48,8 @@ NEAR = 0.5
 # Growing ends when this many sizes were not better than the best before them.
 PATIENCE = 3
 # More vectors than the square root of the number of rows, which is as many as theory asks for, must earn it:
-# this many sizes, not PATIENCE, and by BETTER standard errors.
-LARGE_PATIENCE = 1
+# this many sizes, not PATIENCE, and by this many standard errors. A limit the user sets is as good as a wish.
+LARGE_PATIENCE, CLEARLY_BETTER = 1, 2.0
 # All sizes up to this are tried.
 LEAST_TRIED = 16
 # Without a budget, models grow to at most this many vectors.
@@ -58,6 +62,8 @@ class Choice:
 
     Parameters
     ----------
+    machine : Machine
+        With the chosen scaling.
     setting : Setting
     sizes : list of int
         Sizes to grow through; the last is the chosen one.
@@ -67,6 +73,7 @@ class Choice:
     interrupted : bool
     """
 
+    machine: Machine
     setting: Setting
     sizes: list[int]
     outputs: Array
@@ -83,12 +90,15 @@ class Limits:
     Parameters
     ----------
     max_vectors : int
+    wished : bool
+        Whether the user has named that number.
     width, penalty : float or None
     kinds : tuple of str
         Kinds of widths to choose from, the ones that learn less first.
     """
 
     max_vectors: int
+    wished: bool
     width: float | None
     penalty: float | None
     kinds: tuple[str, ...]
@@ -109,9 +119,7 @@ def ladder(largest: int, *, halves: bool = True) -> list[int]:
 class _Trial:
     """Cross-validation of one machine, always on the same folds."""
 
-    def __init__(
-        self, machine: Machine, n_folds: int, seed: int, run: Callable[..., Iterable[Any]]
-    ) -> None:
+    def __init__(self, machine: Machine, n_folds: int, seed: int, run: Callable[..., Iterable[Any]]) -> None:
         data = machine.data
         folds = data.folds(FOLDS, np.random.default_rng([seed, 0]))[:n_folds]
         self.machine, self.seed, self.run = machine, seed, run
@@ -169,15 +177,20 @@ def choose(
         try:
             some = data.sample(SETTING_ROWS, rng)
             part = machine.on(some) if len(some) < data.n else machine
+            scaling, *first = part.first(limits.width, limits.penalty, rng)
+            machine, part = machine.scaled(scaling), part.scaled(scaling)
+            report(f"ridge regression: scaling {scaling}, width {first[0]:.3g}, C {1 / first[1]:.3g}")
             trial = _Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, run)
-            _search_settings(trial, limits, state, rng, report)
+            _search_settings(trial, limits, state, first[0], first[1], report)
             if data.n > SETTING_ROWS:
                 part = machine.on(data.sample(SIZE_ROWS, rng))
                 trial = _Trial(part, 1, seed, run)
+                state.halves = False
+                _tune_on_more_rows(trial, limits, state, report)
             _search_sizes(trial, limits, state, report)
         except KeyboardInterrupt:
-            return state.choice(data, interrupted=True)
-    return state.choice(data, interrupted=False)
+            return state.choice(machine, interrupted=True)
+    return state.choice(machine, interrupted=False)
 
 
 class _State:
@@ -187,27 +200,34 @@ class _State:
         self.limits = limits
         self.setting = Setting(limits.width or 1.0, limits.penalty or 0.25, limits.kinds[0])
         self.settings: dict[str, Setting] = {}
-        self.size = min(COMPARED_SIZES[-1], limits.max_vectors)
+        self.size = min(COMPARED_SIZE, limits.max_vectors)
+        self.halves = True  # whether sizes between the powers of two are tried
         self.held: tuple[Array, Array, Array] | None = None
         self.table: list[tuple[str, int, float, float]] = []
 
-    def choice(self, data: Observations, *, interrupted: bool) -> Choice:
+    def choice(self, machine: Machine, *, interrupted: bool) -> Choice:
         held = self.held
         if held is None:
-            none = np.zeros((0, data.Y.shape[1]))
+            none = np.zeros((0, machine.data.Y.shape[1]))
             held = none, np.zeros(0, dtype=np.intp), np.zeros(0)
-        fixed = self.setting.widths == "fixed"
-        sizes = [size for size in ladder(self.limits.max_vectors, halves=fixed) if size < self.size]
-        return Choice(self.setting, [*sizes, self.size], *held, self.table, interrupted)
+        outputs, groups, weight = held
+        halves = self.halves and self.setting.widths == "fixed"
+        sizes = [size for size in ladder(self.limits.max_vectors, halves=halves) if size < self.size]
+        return Choice(
+            machine, self.setting, [*sizes, self.size], outputs, groups, weight, self.table, interrupted
+        )
 
 
 def _search_settings(
-    trial: _Trial, limits: Limits, state: _State, rng: np.random.Generator, report: Callable[[str], None]
+    trial: _Trial,
+    limits: Limits,
+    state: _State,
+    width: float,
+    penalty: float,
+    report: Callable[[str], None],
 ) -> None:
     machine = trial.machine
-    width, penalty = machine.first(limits.width, limits.penalty, rng)
-    sizes = sorted({min(size, limits.max_vectors) for size in COMPARED_SIZES})
-    report(f"ridge regression: width {width:.3g}, C {1 / penalty:.3g}")
+    sizes = [min(COMPARED_SIZE * machine.data.Y.shape[1], limits.max_vectors)]
     kinds = limits.kinds
     state.setting = Setting(width, penalty, kinds[0])
 
@@ -252,6 +272,32 @@ def _search_settings(
     state.setting = next(iter(state.settings.values()))
 
 
+def _tune_on_more_rows(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
+    """More rows bear narrower kernels and less regularisation: go on while the error falls."""
+    size = min(TUNED_SIZE * trial.machine.data.Y.shape[1], limits.max_vectors, LARGEST_TUNED)
+    for kind, setting in state.settings.items():
+        errors = trial.at(setting, [size])
+        for _ in range(TUNING_ROUNDS):
+            tried = {
+                Setting(
+                    setting.width * (a if limits.width is None else 1.0),
+                    setting.penalty * (a * b if limits.penalty is None else 1.0),
+                    kind,
+                ): None
+                for a, b in TUNING_FACTORS
+            }
+            results = [trial.at(candidate, [size]) for candidate in tried]
+            least = int(np.argmin([trial.mean(result) for result in results]))
+            if not trial.mean(results[least]) < trial.mean(errors):
+                break
+            setting, errors = list(tried)[least], results[least]
+            report(
+                f"more rows, widths {kind}: width {setting.width:.3g}, C {1 / setting.penalty:.3g}, "
+                f"error {trial.mean(errors):.4g}"
+            )
+        state.settings[kind] = setting
+
+
 def _smoothed_best(grid: Array) -> tuple[int, int]:
     total, weight = 2.0 * grid, np.full(grid.shape, 2.0)
     for axis in (0, 1):
@@ -271,23 +317,23 @@ def _improves(trial: _Trial, errors: list[Array], *, large: bool) -> bool:
     patience = LARGE_PATIENCE if large else PATIENCE
     before = min(errors[:-patience], key=trial.mean)
     gain = before - min(errors[-patience:], key=trial.mean)
-    return trial.mean(gain) > (BETTER * trial.standard_error(gain) if large else 0.0)
+    return trial.mean(gain) > (CLEARLY_BETTER * trial.standard_error(gain) if large else 0.0)
 
 
 def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
-    n = trial.machine.data.count.sum()
+    sensible = limits.max_vectors if limits.wished else np.sqrt(trial.machine.data.count.sum())
     chosen: tuple[Array, int] | None = None  # errors at the best size of the chosen kind
     for kind in limits.kinds:
         if kind not in state.settings:
             continue
-        sizes = ladder(limits.max_vectors, halves=kind == "fixed")
+        sizes = ladder(limits.max_vectors, halves=state.halves and kind == "fixed")
         outputs, errors = [], []
         for size, (output, error) in zip(sizes, trial.grown(state.settings[kind], sizes), strict=False):
             outputs.append(output)
             errors.append(error)
             state.table.append((kind, size, trial.mean(error), trial.standard_error(error)))
             report(f"{size} vectors, widths {kind}: error {trial.mean(error):.4g}")
-            if size > LEAST_TRIED and not _improves(trial, errors, large=size > np.sqrt(n)):
+            if size > LEAST_TRIED and not _improves(trial, errors, large=size > sensible):
                 break
         best = int(np.argmin([trial.mean(e) for e in errors]))
         if chosen is not None:

@@ -57,7 +57,7 @@ class RbfModel:
     @property
     def kernel(self) -> RBF:
         """The kernel."""
-        return RBF(np.exp(self.log_widths))
+        return RBF(tuple(np.exp(self.log_widths).tolist()))
 
     def outputs(self, X: Array, *, n_threads: int = 1) -> Array:  # (n, k)
         """The function at the rows of X."""
@@ -210,5 +210,3 @@ def _norm_gradient(model: RbfModel, penalty: Array) -> tuple[float, Array, Array
     in_vectors = 2.0 * widths * (MZ - total[:, None] * Z)
     in_widths = -widths * (total @ np.square(Z) - (MZ * Z).sum(axis=0))
     return 0.5 * float(np.einsum("jo,jo,o->", B, KB, penalty)), in_vectors, KB * penalty, in_widths
-
-

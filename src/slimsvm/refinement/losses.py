@@ -107,5 +107,10 @@ def core_loss(loss: SmoothLoss) -> tuple[str, float, float]:
         return "rounded_hinge", loss.rounding, 0.0
     if isinstance(loss, RoundedInsensitive):
         return "insensitive", loss.rounding, loss.epsilon
-    names = {SquaredHinge: "squared_hinge", Squared: "squared", Logistic: "logistic", Multinomial: "multinomial"}
+    names = {
+        SquaredHinge: "squared_hinge",
+        Squared: "squared",
+        Logistic: "logistic",
+        Multinomial: "multinomial",
+    }
     return names[type(loss)], 0.0, 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -54,7 +55,9 @@ def refine_in_batches(
     """
     n, m = len(X), model.n_vectors
     centre = X.mean(axis=0)
-    rows, wanted, weight = (np.asarray(a, dtype=np.float32) for a in (X - centre, Y, weights / weights.mean()))
+    rows, wanted, weight = (
+        np.asarray(a, dtype=np.float32) for a in (X - centre, Y, weights / weights.mean())
+    )
     share = (penalty / weights.mean() / n).astype(np.float32)
     length = (np.exp(-0.5 * model.log_widths) / np.sqrt(2.0)).astype(np.float32)
     K = model.kernel(model.vectors, model.vectors) + RIDGE * np.eye(m)
@@ -92,16 +95,11 @@ def refine_in_batches(
 
                 picked = np.sort(order[b * batch : (b + 1) * batch])
                 pieces = np.array_split(picked, PIECES)
-                parts = list(pool.map(of_piece, pieces))
-                in_vectors, in_coef, in_intercept = (
-                    np.sum([part[i] for part in parts], axis=0) for i in (1, 2, 3)
-                )
+                parts: list[tuple[Any, ...]] = list(pool.map(of_piece, pieces))
+                in_vectors, in_coef, in_intercept = (sum(part[i] for part in parts) for i in (1, 2, 3))
                 gradient = [basis @ in_coef + share * T, in_intercept, in_vectors * (length * root)]
-                if moving.size:
-                    in_widths = np.sum([part[4] for part in parts], axis=0)
-                    gradient.append(in_widths if widths == "per_feature" else in_widths.sum(keepdims=True))
-                else:
-                    gradient.append(moving)
+                in_widths = sum(part[4] for part in parts) if moving.size else moving
+                gradient.append(in_widths.sum(keepdims=True) if widths == "one" else in_widths)
                 done = epoch * n_batches + b + 1
                 adam.step(gradient, _schedule(done, n_epochs * n_batches))
             if progress is not None:

@@ -1,0 +1,351 @@
+"""CompactSVC and CompactSVR: scikit-learn's checks, laws, budgets, and what they reach on known data."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import reference
+from slimsvm import BudgetError, CompactSVC, CompactSVR
+from slimsvm.budget import single_row_latency_us, stored_bytes
+from slimsvm.compact import calibration
+from slimsvm.compact.observations import Observations, whole_counts
+from slimsvm.compact.ridge import ridge_search
+from slimsvm.compact.search import _smoothed_best, ladder
+from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
+from slimsvm.losses import Squared
+from slimsvm.refinement import RoundedHinge
+
+
+@parametrize_with_checks(
+    [
+        CompactSVC(),
+        CompactSVR(),
+        CompactSVC(refine=False, kernel="laplacian"),
+        CompactSVC(kernel="linear"),
+        CompactSVC(kernel="poly"),
+        CompactSVC(kernel="precomputed"),
+        CompactSVR(refine=False),
+        CompactSVR(loss="epsilon_insensitive"),
+        CompactSVR(kernel="precomputed"),
+    ]
+)
+def test_estimator_checks(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def banana():
+    X, y = make_banana(600, random_state=0)
+    return train_test_split(X, y, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(banana):
+    X, _, y, _ = banana
+    return CompactSVC(random_state=0).fit(X, y)
+
+
+def test_it_needs_nothing_but_data(banana, model):
+    _, T, _, t = banana
+    assert model.score(T, t) > 0.85
+    assert model.n_vectors_ <= 32
+    assert not hasattr(model, "support_")
+    assert model.path_["n_vectors"].max() >= model.n_vectors_
+
+
+@pytest.mark.parametrize(("make", "most", "score"), [(make_ripley, 5, 0.85), (make_ringnorm, 24, 0.97)])
+def test_few_vectors_suffice(make, most, score):
+    X, y = make(400, random_state=1)
+    T, t = make(2000, random_state=2)
+    model = CompactSVC(random_state=0).fit(X, y)
+    assert model.n_vectors_ <= most
+    assert model.score(T, t) > score
+
+
+def test_the_checkerboard():
+    X, y = make_checkerboard(1000, random_state=0)
+    T, t = make_checkerboard(4000, random_state=1)
+    model = CompactSVC(max_vectors=20, random_state=0).fit(X, y)
+    assert model.n_vectors_ <= 20
+    assert model.score(T, t) > 0.95
+
+
+def test_two_spirals_are_separated():
+    X, y = make_two_spirals(194)
+    model = CompactSVC(max_vectors=60, random_state=0).fit(X, y)
+    assert model.n_vectors_ <= 60
+    assert model.score(X, y) == 1.0
+
+
+def test_many_classes_share_vectors():
+    X, y = load_digits(return_X_y=True)
+    X, T, y, t = train_test_split(X, y, random_state=0)
+    model = CompactSVC(random_state=0).fit(X, np.array(list("abcdefghij"))[y])
+    assert (model.predict(T) == np.array(list("abcdefghij"))[t]).mean() > 0.95
+    assert model.n_vectors_ < 150
+    assert model.dual_coef_.shape == (10, model.n_vectors_)
+
+
+def test_regression():
+    X, y = load_diabetes(return_X_y=True)
+    model = CompactSVR(random_state=0).fit(X, y)
+    assert 0.4 < model.score(X, y) < 0.8
+    assert model.n_vectors_ < 20
+    two = CompactSVR(max_vectors=8, random_state=0).fit(X, np.column_stack([y, -3 * y]))
+    assert two.predict(X).shape == (len(X), 2)
+    np.testing.assert_allclose(two.predict(X)[:, 1], -3 * two.predict(X)[:, 0], rtol=0.05, atol=30)
+
+
+def test_the_unit_of_the_inputs_does_not_matter(banana):
+    X, T, y, _ = banana
+    shifted = CompactSVC(random_state=0).fit(X * [1024.0, 0.25] + [4096.0, 0.5], y)
+    wanted = CompactSVC(random_state=0).fit(X, y)
+    # the order of the rows depends on their values: the folds differ, the quality does not
+    agree = (shifted.predict(T * [1024.0, 0.25] + [4096.0, 0.5]) == wanted.predict(T)).mean()
+    assert agree > 0.93
+
+
+def test_the_scaling_is_in_the_stored_model(banana, model):
+    _, T, _, _ = banana
+    K = np.exp(-(((T[:, None] - model.support_vectors_) ** 2) * model.gamma_).sum(axis=2))
+    wanted = K @ model.dual_coef_[0] + model.intercept_
+    np.testing.assert_allclose(model.decision_function(T), wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"refine": False}, {"widths": "per_feature"}, {"widths": "one"}])
+def test_the_same_bits_again_for_any_number_of_threads_and_any_order(banana, options):
+    X, T, y, _ = banana
+    X, y = X[:200], y[:200]
+    wanted = CompactSVC(random_state=3, **options).fit(X, y).decision_function(T)
+    order = np.random.default_rng(0).permutation(len(y))
+    for n_jobs, rows in ((None, slice(None)), (2, slice(None)), (None, order)):
+        again = CompactSVC(random_state=3, n_jobs=n_jobs, **options).fit(X[rows], y[rows])
+        assert again.decision_function(T).tobytes() == wanted.tobytes()
+
+
+def test_a_row_twice_is_a_row_of_weight_two(banana):
+    X, T, y, _ = banana
+    X, y = X[:150], y[:150]
+    twice = np.r_[np.arange(150), np.arange(40)]
+    weight = np.ones(150)
+    weight[:40] = 2.0
+    repeated = CompactSVC(random_state=0).fit(X[twice], y[twice]).decision_function(T)
+    weighted = CompactSVC(random_state=0).fit(X, y, sample_weight=weight).decision_function(T)
+    np.testing.assert_allclose(repeated, weighted, rtol=1e-6, atol=1e-6)
+
+
+def test_a_row_of_weight_zero_is_absent(banana):
+    X, T, y, _ = banana
+    weight = np.ones(150)
+    weight[::3] = 0.0
+    with_zeros = CompactSVC(random_state=0).fit(X[:150], y[:150], sample_weight=weight)
+    kept = weight > 0
+    without = CompactSVC(random_state=0).fit(X[:150][kept], y[:150][kept])
+    assert with_zeros.decision_function(T).tobytes() == without.decision_function(T).tobytes()
+
+
+def test_every_kind_of_input(banana, model):
+    X, T, y, _ = banana
+    wanted = model.decision_function(T)
+    table = CompactSVC(random_state=0).fit(pd.DataFrame(X, columns=["a", "b"]), y)
+    assert table.decision_function(pd.DataFrame(T, columns=["a", "b"])).tobytes() == wanted.tobytes()
+    from_csr = CompactSVC(random_state=0).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(from_csr.decision_function(sparse.csr_array(T)), wanted, rtol=1e-6, atol=1e-6)
+    single = CompactSVC(random_state=0).fit(X.astype(np.float32), y)
+    assert single.support_vectors_.dtype == np.float32
+    assert single.decision_function(T.astype(np.float32)).dtype == np.float32
+    again = pickle.loads(pickle.dumps(model))
+    assert again.decision_function(T).tobytes() == wanted.tobytes()
+
+
+def test_without_refinement_vectors_are_training_rows(banana):
+    X, T, y, t = banana
+    for fit_to in (X, sparse.csr_array(X)):
+        model = CompactSVC(refine=False, random_state=0).fit(fit_to, y)
+        stored = model.support_vectors_
+        stored = stored.toarray() if sparse.issparse(stored) else stored
+        np.testing.assert_array_equal(stored, X[model.support_])
+        assert model.score(T, t) > 0.85
+
+
+def test_precomputed(banana):
+    X, T, y, t = banana
+    K, K_test = reference.rbf(X, X, 1.0), reference.rbf(T, X, 1.0)
+    model = CompactSVC(kernel="precomputed", random_state=0).fit(K, y)
+    assert model.score(K_test, t) > 0.85
+    assert model.n_vectors_ < 60
+
+
+def test_probabilities(banana, model):
+    _, T, _, t = banana
+    P = model.predict_proba(T)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(T))
+    assert log_loss(t, P) < 0.5
+    X, y = load_iris(return_X_y=True)
+    iris = CompactSVC(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(iris.predict_proba(X).argmax(axis=1), iris.predict(X))
+
+
+def test_the_largest_probability_is_that_of_the_predicted_class_even_for_ties():
+    tiny = np.array([[1e-300], [-1e-300], [0.0], [1e-18], [50.0], [-1e5]])
+    P = calibration.probabilities(tiny, 0.5)
+    np.testing.assert_array_equal(P.argmax(axis=1) == 1, tiny[:, 0] > 0)
+    near = np.array([[1.0, 1.0 + 2e-16, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(calibration.probabilities(near, 1e-3).argmax(axis=1), near.argmax(axis=1))
+
+
+def test_budgets_are_never_exceeded(banana):
+    X, _, y, _ = banana
+    X = X.astype(np.float32)
+    assert CompactSVC(max_vectors=3, random_state=0).fit(X, y).n_vectors_ <= 3
+    for most in (40, 100, 300):
+        model = CompactSVC(max_bytes=most, random_state=0).fit(X, y)
+        assert stored_bytes(model.expansion_) <= most
+    quick = CompactSVC(max_latency_us=1000.0, random_state=0).fit(X, y)
+    assert single_row_latency_us(quick.expansion_) <= 1000.0
+
+
+def test_an_impossible_budget_says_the_smallest_possible(banana):
+    X, _, y, _ = banana
+    with pytest.raises(BudgetError, match=r"max_bytes=20 is too small.*takes 24 bytes in float32"):
+        CompactSVC(max_bytes=20).fit(X.astype(np.float32), y)
+    with pytest.raises(BudgetError, match=r"max_latency_us=0.001 is too small.*microseconds on this machine"):
+        CompactSVC(max_latency_us=0.001).fit(X, y)
+    assert CompactSVC(max_bytes=24, random_state=0).fit(X.astype(np.float32), y).n_vectors_ == 1
+
+
+def test_the_fast_path_gives_the_same(banana, model):
+    _, T, _, _ = banana
+    np.testing.assert_array_equal(model.fast_predict(T), model.predict(T))
+    X, y = load_diabetes(return_X_y=True)
+    regressor = CompactSVR(max_vectors=4, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(regressor.fast_predict(X), regressor.predict(X))
+
+
+def test_given_parameters_are_kept(banana):
+    X, _, y, _ = banana
+    model = CompactSVC(C=3.0, gamma=0.7, widths="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
+    assert model.C_ == pytest.approx(3.0)
+    fixed = CompactSVC(gamma=[0.5, 2.0], scale=False, max_vectors=6, random_state=0).fit(X, y)
+    if len(set(fixed.path_["widths"])) == 1 and fixed.path_["widths"][0] == "fixed":
+        assert fixed.gamma_[1] / fixed.gamma_[0] == pytest.approx(4.0)
+    with pytest.raises(ValueError, match="gamma has 3 entries, but X has 2 features"):
+        CompactSVC(gamma=[1.0, 2.0, 3.0]).fit(X, y)
+
+
+def test_progress_is_told(banana, capsys):
+    X, _, y, _ = banana
+    CompactSVC(random_state=0, verbose=1, max_vectors=4).fit(X[:100], y[:100])
+    told = capsys.readouterr().out
+    assert "[CompactSVC] ridge regression" in told
+    assert "chosen:" in told
+
+
+def test_ctrl_c_keeps_the_best_so_far():
+    X, y = make_banana(1900, random_state=0)
+    timer = threading.Timer(0.6, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    try:
+        with pytest.warns(ConvergenceWarning, match="was interrupted"):
+            model = CompactSVC(random_state=0).fit(X, y)
+    except KeyboardInterrupt:  # the signal came before the search had begun
+        pytest.skip("this machine is too slow for the interrupt to fall into the search")
+    finally:
+        timer.cancel()
+    assert time.perf_counter() - start < 10
+    assert model.score(X, y) > 0.6
+
+
+def test_gross_outliers_do_not_hide_the_rest():
+    X, y = make_banana(400, random_state=0)
+    X = X.copy()
+    X[0] = 1e6
+    model = CompactSVC(random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.85
+
+
+def test_hopeless_data_give_a_usable_model():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
+    for data in (X, np.zeros_like(X), np.repeat(X[:6], 10, axis=0), X * 1e150, X * 1e-150):
+        model = CompactSVC(random_state=0).fit(data, y)
+        assert np.isfinite(model.decision_function(data)).all()
+        assert np.isfinite(model.predict_proba(data)).all()
+    assert np.isfinite(CompactSVR(random_state=0).fit(X, np.full(60, 7.0)).predict(X)).all()
+
+
+def test_folds_hold_each_observation_once():
+    rng = np.random.default_rng(0)
+    count = rng.integers(1, 9, 40)
+    Y = np.where(rng.random((40, 1)) < 0.3, 1.0, -1.0)
+    data = Observations(np.zeros((40, 1)), Y, 0.5 * count, np.minimum(count, 5), True, RoundedHinge())
+    folds = data.folds(5, rng)
+    np.testing.assert_allclose(sum(held for _, held in folds), data.weight)
+    for train, held in folds:
+        np.testing.assert_allclose(train + held, data.weight)
+        assert (train >= 0).all()
+    singles = np.array([held[count == 1] > 0 for _, held in folds])
+    assert (singles.sum(axis=0) == 1).all()
+
+
+def test_counts_of_weights():
+    np.testing.assert_array_equal(whole_counts(np.array([3.0, 6.0, 30.0]), 5), [1, 2, 5])
+    np.testing.assert_array_equal(whole_counts(np.array([0.1, 6.0]), 5), [1, 1])
+
+
+def test_ridge_search_leaves_one_out():
+    """The shortcut equals refitting without each row, on columns that span everything."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((25, 2)), rng.standard_normal((25, 2))
+    data = Observations(X, Y, np.ones(25), np.ones(25, dtype=int), False, Squared())
+
+    def columns(width):
+        K = reference.rbf(X, X, width)
+        return K, K
+
+    penalties = np.array([0.1, 1.0])
+    for width in (0.3, 2.0):
+        for penalty in penalties:
+            errors = []
+            K = reference.rbf(X, X, width)
+            for i in range(25):
+                rest = np.arange(25) != i
+                A = np.block(
+                    [[K[np.ix_(rest, rest)] + penalty * np.eye(24), np.ones((24, 1))], [np.ones((1, 24)), 0]]
+                )
+                solved = np.linalg.solve(A, np.vstack([Y[rest], np.zeros((1, 2))]))
+                errors.append(((K[i, rest] @ solved[:-1] + solved[-1] - Y[i]) ** 2).sum())
+            found = ridge_search(data, columns, np.array([width]), np.array([penalty]))
+            assert found[0] == pytest.approx(np.mean(errors), rel=1e-4)
+
+
+def test_the_ladder_ends_at_the_limit():
+    assert ladder(1) == [1]
+    assert ladder(7) == [1, 2, 3, 4, 6, 7]
+    assert ladder(20, halves=False) == [1, 2, 4, 8, 16, 20]
+
+
+def test_a_lonely_minimum_on_the_grid_is_not_trusted():
+    grid = np.full((3, 4), 0.2)
+    grid[0, 3] = 0.14
+    grid[1:, :3] = 0.15
+    assert _smoothed_best(grid) != (0, 3)
+    assert _smoothed_best(np.array([[0.3]])) == (0, 0)
