@@ -101,28 +101,58 @@ struct PairSolvers {
   void (*dual)(PairJob<double>& job, Poll poll);
 };
 
+// The linear hinge machine without intercept on Z = diag(sign) B[:, columns] diag(scale), by its
+// dual 1/2 |Z'x|^2 - target'x, 0 <= x <= upper.
+struct HingeJob {
+  const double* B;       // (n, m)
+  const double* sign;    // (n)
+  const Index* columns;  // (k)
+  const double* scale;   // (k)
+  const double* target;  // (n)
+  const double* upper;   // (n)
+  double tol;            // relative duality gap at the end
+  Index max_cycles;
+  Index n, m, k;
+  double* x;        // (n) start in, result out
+  double* w;        // (k) Z'x out
+  double* scratch;  // see HingeSolver
+  Index* numbers;   // see HingeSolver
+  Index cycles;     // out
+  double gap;       // out
+};
+
+struct HingeSolver {
+  Index (*scratch_size)(const HingeJob& job);
+  Index (*number_size)(const HingeJob& job);
+  void (*run)(HingeJob& job, Poll poll);
+};
+
 struct InstructionSet {
   const char* name;
   Table<float> single;
   Table<double> dual;
   const BoxSolvers* box;
   const PairSolvers* pair;
+  const HingeSolver* hinge;
 };
 
 namespace baseline {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const HingeSolver hinge_solver;
 }  // namespace baseline
 namespace avx2 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const HingeSolver hinge_solver;
 }  // namespace avx2
 namespace avx512 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const HingeSolver hinge_solver;
 }  // namespace avx512
 
 }  // namespace slimsvm

@@ -30,4 +30,7 @@ bool minimise_in_box(BoxJob<T>& job, Interrupted interrupted);
 template <class T>
 bool minimise_in_pairs(PairJob<T>& job, Interrupted interrupted);
 
+// Fills job.x, job.w, job.cycles and job.gap. Returns false when interrupted.
+bool minimise_hinge(HingeJob& job, Interrupted interrupted);
+
 }  // namespace slimsvm

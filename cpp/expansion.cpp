@@ -261,8 +261,12 @@ constexpr Table<T> table() {
 
 }  // namespace
 
-const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA), table<float>(), table<double>(),
-                                        &box_solvers, &pair_solvers};
+const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA),
+                                        table<float>(),
+                                        table<double>(),
+                                        &box_solvers,
+                                        &pair_solvers,
+                                        &hinge_solver};
 
 }  // namespace SLIMSVM_ISA
 }  // namespace slimsvm

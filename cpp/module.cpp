@@ -180,6 +180,43 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
                         job.iterations, static_cast<double>(job.violation));
 }
 
+nb::tuple scaled_hinge(const Input<double, 2>& B, const Input<double, 1>& sign,
+                       const Input<Index, 1>& columns, const Input<double, 1>& scale,
+                       const Input<double, 1>& target, const Input<double, 1>& upper,
+                       const Input<double, 1>& start, double tol, Index max_cycles) {
+  const auto n = B.shape(0), m = B.shape(1), k = columns.shape(0);
+  require(sign.shape(0) == n && target.shape(0) == n && upper.shape(0) == n && start.shape(0) == n,
+          "sign, target, upper and start must have one entry for each row of B");
+  require(scale.shape(0) == k, "scale must have one entry for each of the columns");
+  for (std::size_t j = 0; j < k; ++j)
+    require(columns.data()[j] >= 0 && columns.data()[j] < static_cast<Index>(m),
+            "columns must be numbers of columns of B");
+  std::unique_ptr<double[]> x(new double[n + 1]), w(new double[k + 1]);
+  std::copy(start.data(), start.data() + n, x.get());
+  HingeJob job{};
+  job.B = B.data();
+  job.sign = sign.data();
+  job.columns = columns.data();
+  job.scale = scale.data();
+  job.target = target.data();
+  job.upper = upper.data();
+  job.tol = tol;
+  job.max_cycles = max_cycles;
+  job.n = static_cast<Index>(n);
+  job.m = static_cast<Index>(m);
+  job.k = static_cast<Index>(k);
+  job.x = x.get();
+  job.w = w.get();
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = minimise_hinge(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(vector<double>(std::move(w), k), vector<double>(std::move(x), n),
+                        job.cycles, job.gap);
+}
+
 template <class T>
 void bind(nb::module_& m) {
   m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
@@ -200,6 +237,9 @@ NB_MODULE(_core, m) {
   choose_instruction_set();
   bind<double>(m);
   bind<float>(m);
+  m.def("scaled_hinge", &scaled_hinge, "B"_a.noconvert(), "sign"_a.noconvert(),
+        "columns"_a.noconvert(), "scale"_a.noconvert(), "target"_a.noconvert(),
+        "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_cycles"_a);
   m.def("instruction_set", [] { return std::string(instruction_set().name); });
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

@@ -47,5 +47,16 @@ def pair_cd(
     tol: float,
     max_iterations: int,
 ) -> tuple[NDArray[Float], NDArray[Float], int, float]: ...
+def scaled_hinge(
+    B: NDArray[np.float64],
+    sign: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    scale: NDArray[np.float64],
+    target: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    start: NDArray[np.float64],
+    tol: float,
+    max_cycles: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, float]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...

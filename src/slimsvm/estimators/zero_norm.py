@@ -20,7 +20,6 @@ from ..solvers.reweighted import (
     Reweighted,
     Round,
     linear_round,
-    low_rank_factor,
     mixed_round,
     multiplicative_round,
     quadratic_round,
@@ -47,55 +46,53 @@ class Dictionary:
     Parameters
     ----------
     columns : array of shape (n, 1 + m)
-    kernel : array of shape (1 + m, 1 + m)
-        Kernel values of the columns' rows with each other, zero for the constant.
     rows : array of shape (m,)
         Training row of each column after the first.
-    factor : array of shape (n, r) or None
-        L with K = L L', where K is smooth.
     """
 
     columns: Array
-    kernel: Array
     rows: Array
-    factor: Array | None = None
+
+    @property
+    def kernel(self) -> Array:  # (1 + m, 1 + m)
+        """Kernel values of the columns' rows with each other, zero for the constant."""
+        m = len(self.rows)
+        inner = np.zeros((1 + m, 1 + m))
+        inner[1:, 1:] = self.columns[self.rows, 1:]
+        return inner
 
 
-def make_dictionary(gram: KernelGram, *, with_factor: bool = False) -> Dictionary:
+def make_dictionary(gram: KernelGram) -> Dictionary:
     """All columns of the kernel matrix, equal rows once, with the constant in front."""
     K = gram.dense
     first, _ = distinct_rows(gram.X)
+    if len(first) == gram.n:
+        first = np.arange(gram.n)
     columns = np.empty((gram.n, 1 + len(first)))
     columns[:, 0] = 1.0
-    columns[:, 1:] = K[:, first]
-    inner = np.zeros((1 + len(first), 1 + len(first)))
-    inner[1:, 1:] = columns[first, 1:]
-    whole = gram.is_positive_definite and len(first) == gram.n
-    return Dictionary(columns, inner, first, low_rank_factor(K) if whole and with_factor else None)
+    columns[:, 1:] = K if len(first) == gram.n else K[:, first]
+    return Dictionary(columns, first)
 
 
-def _make_round(model: Any, B: Array, t: Array, c: Array, dictionary: Dictionary) -> Round:
-    if model.variant == "linear":
-        return linear_round(B, t, c)
-    if model.variant == "multiplicative":
-        return multiplicative_round(B, t, c)
-    if model.margin > 0:
-        return mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
-    return quadratic_round(B, t, c, model.p, dictionary.factor)
-
-
-def _solve(model: Any, B: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
-    """One output: the coefficients of the columns of B."""
+def _solve(model: Any, sign: Array, t: Array, c: Array, A: Array, dictionary: Dictionary) -> Reweighted:
+    """One output: the coefficients of the columns of diag(sign) A."""
+    quadratic = model.variant == "quadratic" and model.margin == 0 and model.p < np.inf
+    if quadratic:
+        solve: Round = quadratic_round(A, t, c, model.p, sign)
+        return reweighted(A.shape[1], solve, tol=model.tol, max_iter=model.max_iter)
+    B = sign[:, None] * A
     if model.p == np.inf:
         solution = solve_infinity_norm(B, t, c)
         counts = (B.shape[1], int(np.count_nonzero(solution.alpha)))
         return Reweighted(solution.alpha, counts, 0.0, solution.gap, True)
+    if model.variant == "linear":
+        solve = linear_round(B, t, c)
+    elif model.variant == "multiplicative":
+        solve = multiplicative_round(B, t, c)
+    else:
+        solve = mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
     return reweighted(
-        B.shape[1],
-        _make_round(model, B, t, c, dictionary),
-        tol=model.tol,
-        max_iter=model.max_iter,
-        vanished=partial(without_effect, B),
+        B.shape[1], solve, tol=model.tol, max_iter=model.max_iter, vanished=partial(without_effect, B)
     )
 
 
@@ -269,12 +266,11 @@ class ZeroNormSVC(KernelClassifier):
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         data = with_equal_targets(X, codes, Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
-        quadratic = self.variant == "quadratic" and self.margin == 0 and self.p < np.inf
-        dictionary = make_dictionary(self._gram(kernel, data, rows), with_factor=quadratic)
+        dictionary = make_dictionary(self._gram(kernel, data, rows))
         t, c = np.ones(len(data.Y)), self.C * data.weight
         results = []
         for labels in data.Y.T:
-            result = _solve(self, labels[:, None] * dictionary.columns, t, c, dictionary)
+            result = _solve(self, np.ascontiguousarray(labels), t, c, dictionary.columns, dictionary)
             heavier = 0.0
             if not result.coef.any():
                 heavier = 1.0 if c @ labels > 0 else -1.0
@@ -416,15 +412,15 @@ class ZeroNormSVR(KernelRegressor):
         data = with_equal_targets(X, kinds.ravel(), Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
         dictionary = make_dictionary(self._gram(kernel, data, rows))
-        A, c = dictionary.columns, self.C * data.weight
+        twice, c = np.vstack([dictionary.columns, dictionary.columns]), self.C * data.weight
+        sign = np.repeat([1.0, -1.0], len(c))
         results = []
         for targets in data.Y.T:
             middle = weighted_median(targets, data.weight)
             centred = targets - middle
             # |y - f| - epsilon is the larger of two hinges
-            B = np.vstack([A, -A])
             t = np.concatenate([centred - self.epsilon, -centred - self.epsilon])
-            result = _solve(self, B, t, np.concatenate([c, c]), dictionary)
+            result = _solve(self, sign, t, np.concatenate([c, c]), twice, dictionary)
             if not result.coef.any() and np.abs(centred).max() > self.epsilon:
                 warn_empty(type(self).__name__, "predicts the median", f"raise C (it is {self.C:g})")
             results.append((result, middle))
