@@ -106,7 +106,7 @@ struct PairSolvers {
 struct HingeJob {
   const double* B;       // (n, m)
   const double* sign;    // (n)
-  const Index* columns;  // (k)
+  const Index* columns;  // (k) up to m, and m means a column of ones
   const double* scale;   // (k)
   const double* target;  // (n)
   const double* upper;   // (n)

@@ -189,8 +189,8 @@ nb::tuple scaled_hinge(const Input<double, 2>& B, const Input<double, 1>& sign,
           "sign, target, upper and start must have one entry for each row of B");
   require(scale.shape(0) == k, "scale must have one entry for each of the columns");
   for (std::size_t j = 0; j < k; ++j)
-    require(columns.data()[j] >= 0 && columns.data()[j] < static_cast<Index>(m),
-            "columns must be numbers of columns of B");
+    require(columns.data()[j] >= 0 && columns.data()[j] <= static_cast<Index>(m),
+            "columns must be numbers of columns of B, or the number of them for a column of ones");
   std::unique_ptr<double[]> x(new double[n + 1]), w(new double[k + 1]);
   std::copy(start.data(), start.data() + n, x.get());
   HingeJob job{};

@@ -45,6 +45,25 @@ SLIMSVM_INLINE void dots(const double* a, const double* const* rows, Index count
   }
 }
 
+// The same for two rows at a time, padded to whole registers: `to` is (2, many).
+template <int many>
+SLIMSVM_INLINE void dots_of_two(const double* a, const double* b, const double* const* rows,
+                                Index stride, double* to) {
+  Vec<double> first[many] = {}, second[many] = {};
+  for (Index j = 0; j < stride; j += lanes<double>) {
+    const Vec<double> left = load<double>(a + j), right = load<double>(b + j);
+    for (int c = 0; c < many; ++c) {
+      const Vec<double> here = load<double>(rows[c] + j);
+      first[c] = here * left + first[c];
+      second[c] = here * right + second[c];
+    }
+  }
+  for (int c = 0; c < many; ++c) {
+    to[c] = sum<double>(first[c]);
+    to[many + c] = sum<double>(second[c]);
+  }
+}
+
 // A small generator of our own (splitmix64): the same numbers on every machine.
 SLIMSVM_INLINE std::uint64_t next_random(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15u);

@@ -19,8 +19,8 @@ from ..solvers.expectation_maximisation import fit_em, probit_round
 from ..solvers.marginal_likelihood import KernelColumns, SparseBayes, fit_bernoulli, fit_gaussian
 from ..solvers.reweighted import reweighted, without_effect
 from .base import KernelClassifier, KernelEstimator, KernelRegressor, n_threads
+from .dictionary import make_dictionary, store_columns, warn_empty
 from .training import TrainingSet, with_equal_targets
-from .zero_norm import make_dictionary, store_columns, warn_empty
 
 _RELEVANCE_CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"fast", "em"})],
@@ -475,7 +475,7 @@ class SparseProbitClassifier(KernelClassifier):
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         data = with_equal_targets(X, codes, Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows))
+        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
         A = dictionary.columns
         results = []
         for labels in data.Y.T:

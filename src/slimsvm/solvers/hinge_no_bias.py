@@ -138,7 +138,7 @@ def solve_hinge(
     sign : array of shape (n,) or None
         Factor on each row; None means ones.
     columns : array of shape (k,) or None
-        Numbers of the columns to use; None means all.
+        Numbers of the columns to use; None means all. The number m means a column of ones.
     scale : array of shape (k,) or None
         Factor on each of them; None means ones.
     start : array of shape (n,) or None
@@ -153,12 +153,25 @@ def solve_hinge(
     columns = np.arange(m) if columns is None else columns
     sign = np.ones(n) if sign is None else sign
     scale = np.ones(len(columns)) if scale is None else scale
-    w, beta, cycles, gap = _core.scaled_hinge(
-        B, sign, columns, scale, t, c, np.zeros(n) if start is None else start, tol, MAX_CYCLES
-    )
+    start = np.zeros(n) if start is None else start
+    w, beta, cycles, gap = _core.scaled_hinge(B, sign, columns, scale, t, c, start, tol, MAX_CYCLES)
     if gap <= tol:
         return HingeSolution(w, beta, gap, cycles, Status.OPTIMAL)
-    return solve_interior_point_hinge(sign[:, None] * B[:, columns] * scale, t, c, tol=tol)
+    return solve_interior_point_hinge(sign[:, None] * take_columns(B, columns) * scale, t, c, tol=tol)
+
+
+def take_columns(B: Array, columns: Array) -> Array:  # (n, k)
+    """These columns of B; the number after the last one means a column of ones.
+
+    Examples
+    --------
+    >>> take_columns(np.array([[2.0, 3.0]]), np.array([2, 0]))
+    array([[1., 2.]])
+    """
+    ones = columns == B.shape[1]
+    taken = B[:, np.where(ones, 0, columns)]
+    taken[:, ones] = 1.0
+    return taken
 
 
 def solve_interior_point_hinge(

@@ -26,7 +26,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from ..rows import Array
-from .hinge_no_bias import solve_hinge
+from .hinge_no_bias import solve_hinge, take_columns
 from .linear_program import solve_one_norm
 
 # A coefficient this far below the largest is zero for good. In the quadratic variant a dying coefficient is
@@ -150,7 +150,9 @@ def without_effect(B: Array, columns: Array, coef: Array) -> bool:
     return bool(np.abs(B[:, columns] @ coef).max() < VANISHED)
 
 
-def quadratic_round(B: Array, t: Array, c: Array, p: float = 0.0, sign: Array | None = None) -> Round:
+def quadratic_round(
+    B: Array, t: Array, c: Array, p: float = 0.0, *, sign: Array | None = None, with_constant: bool = False
+) -> Round:
     r"""Minimise :math:`\tfrac12\sum_j \alpha_j^2/|a_j|^{2-p} + \sum_i c_i\max(0, t_i - (B\alpha)_i)`.
 
     Equations (9) and, for p > 0, (21). Each round starts from the dual coefficients of the one before.
@@ -162,21 +164,26 @@ def quadratic_round(B: Array, t: Array, c: Array, p: float = 0.0, sign: Array | 
     p : float
     sign : array of shape (n,) or None
         Factor on each row of B.
+    with_constant : bool
+        Whether a column of ones comes before those of B.
     """
     B = np.ascontiguousarray(B, dtype=np.float64)
+    numbers = np.roll(np.arange(B.shape[1] + 1), 1) if with_constant else np.arange(B.shape[1])
     start: Array | None = None
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         nonlocal start
         scale = np.abs(previous) ** (1.0 - 0.5 * p)  # [diag(lambda)]^(-1/2), so small numbers are harmless
         solution = solve_hinge(
-            B, t, c, sign=sign, columns=columns, scale=scale, start=start, tol=INNER_TOLERANCE
+            B, t, c, sign=sign, columns=numbers[columns], scale=scale, start=start, tol=INNER_TOLERANCE
         )
         start = solution.beta
         alpha = scale * solution.w
         # beta'(B alpha) = |w|^2, so some output is at least |w|^2 / sum(beta): mostly no need to look
-        if solution.w @ solution.w < VANISHED * start.sum() and without_effect(B, columns, alpha):
-            alpha = np.zeros_like(alpha)
+        if solution.w @ solution.w < VANISHED * start.sum():
+            outputs = take_columns(B, numbers[columns]) @ alpha
+            if np.abs(outputs).max() < VANISHED:
+                alpha = np.zeros_like(alpha)
         return alpha, solution.gap
 
     return solve
