@@ -3,50 +3,11 @@
 // Minimises 1/2 |A' x|^2 + 1/2 sum_i ridge_i x_i^2 - target' x over lower <= x <= upper, one x_i at
 // a time, in a random order that depends on the seed alone. Rows that stay at a bound are left out
 // until the others have converged (shrinking).
-#include "simd.hpp"
+#include "rows.hpp"
 
 namespace slimsvm {
 namespace SLIMSVM_ISA {
 namespace {
-
-template <class T>
-SLIMSVM_INLINE T dot(const T* a, const T* b, Index count) {
-  Vec<T> first{}, second{};
-  Index j = 0;
-  for (; j + 2 * lanes<T> <= count; j += 2 * lanes<T>) {
-    first = load<T>(a + j) * load<T>(b + j) + first;
-    second = load<T>(a + j + lanes<T>) * load<T>(b + j + lanes<T>) + second;
-  }
-  T total = sum<T>(first + second);
-  for (; j < count; ++j) total = a[j] * b[j] + total;
-  return total;
-}
-
-template <class T>
-SLIMSVM_INLINE void add_scaled(T factor, const T* a, T* to, Index count) {
-  const Vec<T> factors = broadcast<T>(factor);
-  Index j = 0;
-  for (; j + lanes<T> <= count; j += lanes<T>)
-    store<T>(to + j, load<T>(a + j) * factors + load<T>(to + j));
-  for (; j < count; ++j) to[j] = a[j] * factor + to[j];
-}
-
-// A small generator of our own (splitmix64): the same numbers on every machine.
-SLIMSVM_INLINE std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-SLIMSVM_INLINE void shuffle(Index* order, Index count, std::uint64_t& state) {
-  for (Index i = count - 1; i > 0; --i) {
-    const auto j = static_cast<Index>(next_random(state) % static_cast<std::uint64_t>(i + 1));
-    const Index other = order[j];
-    order[j] = order[i];
-    order[i] = other;
-  }
-}
 
 template <class T>
 void box_cd(BoxJob<T>& job, Poll poll) {

@@ -119,19 +119,45 @@ struct RefineJob {
   double tol;   // relative decrease below which the search ends
   Index max_iterations, memory;
   Index n, d, m, k;
-  double* vectors;      // (m, d) start in, result out; as all below
-  double* coef;         // (m, k)
-  double* intercept;    // (k)
-  double* log_widths;   // (d) logarithm of gamma for each input
-  double* scratch;      // RefineSolver::scratch_size elements, aligned
-  double value;         // out
-  Index iterations;     // out
-  Index evaluations;    // out
+  double* vectors;     // (m, d) start in, result out; as all below
+  double* coef;        // (m, k)
+  double* intercept;   // (k)
+  double* log_widths;  // (d) logarithm of gamma for each input
+  double* scratch;     // RefineSolver::scratch_size elements, aligned
+  double value;        // out
+  Index iterations;    // out
+  Index evaluations;   // out
 };
 
 struct RefineSolver {
   Index (*scratch_size)(const RefineJob& job);
   void (*run)(RefineJob& job, Poll poll);
+};
+
+// The linear hinge machine without intercept on Z = diag(sign) B[:, columns] diag(scale), by its
+// dual 1/2 |Z'x|^2 - target'x, 0 <= x <= upper.
+struct HingeJob {
+  const double* B;       // (n, m)
+  const double* sign;    // (n)
+  const Index* columns;  // (k) up to m, and m means a column of ones
+  const double* scale;   // (k)
+  const double* target;  // (n)
+  const double* upper;   // (n)
+  double tol;            // relative duality gap at the end
+  Index max_cycles;
+  Index n, m, k;
+  double* x;        // (n) start in, result out
+  double* w;        // (k) Z'x out
+  double* scratch;  // see HingeSolver
+  Index* numbers;   // see HingeSolver
+  Index cycles;     // out
+  double gap;       // out
+};
+
+struct HingeSolver {
+  Index (*scratch_size)(const HingeJob& job);
+  Index (*number_size)(const HingeJob& job);
+  void (*run)(HingeJob& job, Poll poll);
 };
 
 struct InstructionSet {
@@ -141,6 +167,7 @@ struct InstructionSet {
   const BoxSolvers* box;
   const PairSolvers* pair;
   const RefineSolver* refine;
+  const HingeSolver* hinge;
 };
 
 namespace baseline {
@@ -148,18 +175,21 @@ extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
 extern const RefineSolver refine_solver;
+extern const HingeSolver hinge_solver;
 }  // namespace baseline
 namespace avx2 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
 extern const RefineSolver refine_solver;
+extern const HingeSolver hinge_solver;
 }  // namespace avx2
 namespace avx512 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
 extern const RefineSolver refine_solver;
+extern const HingeSolver hinge_solver;
 }  // namespace avx512
 
 }  // namespace slimsvm

@@ -186,6 +186,17 @@ bool refine(RefineJob& job, Interrupted interrupted) {
   return !progress.stopped();
 }
 
+bool minimise_hinge(HingeJob& job, Interrupted interrupted) {
+  const HingeSolver& solver = *instruction_set().hinge;
+  auto scratch = allocate<double>(solver.scratch_size(job));
+  auto numbers = allocate<Index>(solver.number_size(job));
+  job.scratch = scratch.get();
+  job.numbers = numbers.get();
+  Progress progress(interrupted);
+  solver.run(job, progress.caller());
+  return !progress.stopped();
+}
+
 template bool evaluate<float>(Job<float>, const double*, int, Interrupted);
 template bool evaluate<double>(Job<double>, const double*, int, Interrupted);
 

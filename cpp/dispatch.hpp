@@ -33,4 +33,7 @@ bool minimise_in_pairs(PairJob<T>& job, Interrupted interrupted);
 // Fills the job's outputs. Returns false when interrupted; they then hold the best so far.
 bool refine(RefineJob& job, Interrupted interrupted);
 
+// Fills job.x, job.w, job.cycles and job.gap. Returns false when interrupted.
+bool minimise_hinge(HingeJob& job, Interrupted interrupted);
+
 }  // namespace slimsvm

@@ -261,8 +261,13 @@ constexpr Table<T> table() {
 
 }  // namespace
 
-const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA), table<float>(), table<double>(),
-                                        &box_solvers, &pair_solvers, &refine_solver};
+const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA),
+                                        table<float>(),
+                                        table<double>(),
+                                        &box_solvers,
+                                        &pair_solvers,
+                                        &refine_solver,
+                                        &hinge_solver};
 
 }  // namespace SLIMSVM_ISA
 }  // namespace slimsvm

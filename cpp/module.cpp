@@ -260,6 +260,43 @@ nb::tuple refine_rbf(const Input<double, 2>& X, const Input<double, 2>& Y,
                         job.iterations, job.evaluations);
 }
 
+nb::tuple scaled_hinge(const Input<double, 2>& B, const Input<double, 1>& sign,
+                       const Input<Index, 1>& columns, const Input<double, 1>& scale,
+                       const Input<double, 1>& target, const Input<double, 1>& upper,
+                       const Input<double, 1>& start, double tol, Index max_cycles) {
+  const auto n = B.shape(0), m = B.shape(1), k = columns.shape(0);
+  require(sign.shape(0) == n && target.shape(0) == n && upper.shape(0) == n && start.shape(0) == n,
+          "sign, target, upper and start must have one entry for each row of B");
+  require(scale.shape(0) == k, "scale must have one entry for each of the columns");
+  for (std::size_t j = 0; j < k; ++j)
+    require(columns.data()[j] >= 0 && columns.data()[j] <= static_cast<Index>(m),
+            "columns must be numbers of columns of B, or the number of them for a column of ones");
+  std::unique_ptr<double[]> x(new double[n + 1]), w(new double[k + 1]);
+  std::copy(start.data(), start.data() + n, x.get());
+  HingeJob job{};
+  job.B = B.data();
+  job.sign = sign.data();
+  job.columns = columns.data();
+  job.scale = scale.data();
+  job.target = target.data();
+  job.upper = upper.data();
+  job.tol = tol;
+  job.max_cycles = max_cycles;
+  job.n = static_cast<Index>(n);
+  job.m = static_cast<Index>(m);
+  job.k = static_cast<Index>(k);
+  job.x = x.get();
+  job.w = w.get();
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = minimise_hinge(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(vector<double>(std::move(w), k), vector<double>(std::move(x), n),
+                        job.cycles, job.gap);
+}
+
 template <class T>
 void bind(nb::module_& m) {
   m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
@@ -284,6 +321,9 @@ NB_MODULE(_core, m) {
         "penalty"_a.noconvert(), "loss"_a, "rounding"_a, "epsilon"_a, "vectors"_a.noconvert(),
         "coef"_a.noconvert(), "intercept"_a.noconvert(), "log_widths"_a.noconvert(),
         "factor"_a.noconvert(), "widths"_a, "pull"_a, "max_iterations"_a, "tol"_a, "memory"_a);
+  m.def("scaled_hinge", &scaled_hinge, "B"_a.noconvert(), "sign"_a.noconvert(),
+        "columns"_a.noconvert(), "scale"_a.noconvert(), "target"_a.noconvert(),
+        "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_cycles"_a);
   m.def("instruction_set", [] { return std::string(instruction_set().name); });
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

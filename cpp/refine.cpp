@@ -17,7 +17,8 @@ constexpr Index row_block = 4;  // rows that share each load of a vector's entry
 
 constexpr double sufficient_decrease = 1e-4, curvature_left = 0.9;  // the Wolfe conditions
 constexpr int search_limit = 25;
-constexpr Index idle_limit = 3;  // steps in a row that hardly decrease the value: one may be a bad start
+constexpr Index idle_limit =
+    3;  // steps in a row that hardly decrease the value: one may be a bad start
 
 SLIMSVM_INLINE Index padded(Index count) {
   return (count + width - 1) / width * width;
@@ -118,16 +119,16 @@ struct Layout {
 };
 
 struct Workspace {
-  double *unit, *root, *start;              // (d)
-  double *Xs, *Zs;                          // (n, d) rows, (d, mp) vectors, both times root
-  double *B, *in_B;                         // (k, mp)
-  double* in_Z;                             // (d, mp)
-  double* in_widths;                        // (d, width)
-  double *K, *M;                            // (row_block, mp)
-  double *rows, *zero;                      // (row_block, d)
-  double *f, *slope;                        // (row_block, k)
-  double *x, *g, *trial, *trial_g, *step;   // (size)
-  double *S, *D, *rho, *alpha;              // (memory, size), (memory)
+  double *unit, *root, *start;             // (d)
+  double *Xs, *Zs;                         // (n, d) rows, (d, mp) vectors, both times root
+  double *B, *in_B;                        // (k, mp)
+  double* in_Z;                            // (d, mp)
+  double* in_widths;                       // (d, width)
+  double *K, *M;                           // (row_block, mp)
+  double *rows, *zero;                     // (row_block, d)
+  double *f, *slope;                       // (row_block, k)
+  double *x, *g, *trial, *trial_g, *step;  // (size)
+  double *S, *D, *rho, *alpha;             // (memory, size), (memory)
 };
 
 // Lays the workspace out in `memory`; returns the number of elements, also for memory == nullptr.
@@ -223,8 +224,9 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
   double value = 0.0;
   if constexpr (learn_widths) {
     for (Index c = 0; c < d; ++c) {
-      const double log_width = p[at.widths + (job.widths == Widths::one ? 0 : c)] +
-                               (job.widths == Widths::one ? job.log_widths[c] - work.start[0] : 0.0);
+      const double log_width =
+          p[at.widths + (job.widths == Widths::one ? 0 : c)] +
+          (job.widths == Widths::one ? job.log_widths[c] - work.start[0] : 0.0);
       work.root[c] = __builtin_exp(0.5 * log_width);
     }
     for (Index i = 0; i < n; ++i)
@@ -277,8 +279,7 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
     send(0.5);
   }
   for (Index first = 0; first < n; first += row_block) {
-    for (Index r = 0; r < row_block; ++r)
-      x[r] = work.Xs + (first + r < n ? first + r : n - 1) * d;
+    for (Index r = 0; r < row_block; ++r) x[r] = work.Xs + (first + r < n ? first + r : n - 1) * d;
     kernel_rows(work, d, mp, x);
     for (Index r = 0; r < row_block; ++r) {
       double *f = work.f + r * k, *slope = work.slope + r * k;
@@ -369,7 +370,8 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
       if (poll(0)) break;
       if (!(reached <= value + sufficient_decrease * length * slope)) {
         high = length;
-        const double parabola = -slope * length * length / (2.0 * (reached - value - slope * length));
+        const double parabola =
+            -slope * length * length / (2.0 * (reached - value - slope * length));
         const double least = low + 0.1 * (high - low), most = low + 0.5 * (high - low);
         length = low == 0.0 && parabola > least && parabola < most ? parabola : most;
       } else if (dot(work.trial_g, work.step, size) < curvature_left * slope) {
@@ -403,8 +405,8 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
     copy(work.trial, size, work.x);
     copy(work.trial_g, size, work.g);
     const double decrease = value - reached;
-    const double scale = larger(larger(value < 0 ? -value : value, reached < 0 ? -reached : reached),
-                                1e-300);
+    const double scale =
+        larger(larger(value < 0 ? -value : value, reached < 0 ? -reached : reached), 1e-300);
     value = reached;
     idle = decrease <= job.tol * scale ? idle + 1 : 0;
     if (idle == idle_limit) {

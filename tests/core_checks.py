@@ -48,6 +48,19 @@ def compare_with_reference() -> None:
                     far = np.asarray(1e4, dtype=dtype)
                     _compare_block(name, parameters, truth, X + far, Z + far)
 
+    _check_hinge(rng)
+
+
+def _check_hinge(rng) -> None:
+    """The machine of one reweighting round reaches its gap, around the edges of registers."""
+    for n, m in ((3, 1), (17, 9), (40, 33), (90, 130)):
+        B, y = rng.standard_normal((n, m)), rng.choice([-1.0, 1.0], n)
+        columns, scale, one = np.arange(m + 1), rng.uniform(0.1, 1, m + 1), np.ones(n)
+        w, beta, _, gap = _core.scaled_hinge(B, y, columns, scale, one, one, 0 * one, 1e-6, 50)
+        Z = y[:, None] * np.column_stack([B, one]) * scale
+        assert reference.hinge_gap(Z, one, one, beta) <= 1.01e-6, (n, m, gap)
+        np.testing.assert_allclose(w, beta @ Z, atol=1e-12)
+
 
 def _compare_shapes(name, parameters, truth, X, Z, rng) -> None:
     dtype, limit = X.dtype, TOLERANCE[X.dtype]

@@ -63,3 +63,12 @@ def as_float64(values):
 
 def _differences(X, Z):
     return as_float64(X)[:, None, :] - as_float64(Z)[None, :, :]
+
+
+def hinge_gap(Z, t, c, beta) -> float:
+    """Relative duality gap of 1/2 |w|^2 + sum c max(0, t - Zw) at w = Z'beta; infinite outside 0 <= beta <= c."""
+    if (beta < 0).any() or (beta > c).any():
+        return np.inf
+    w = Z.T @ beta
+    primal = 0.5 * w @ w + c @ np.maximum(t - Z @ w, 0.0)
+    return float((primal - (t @ beta - 0.5 * w @ w)) / primal)

@@ -11,10 +11,13 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import slimsvm
-from slimsvm import LPSVC, SparsityControlledSVC, ZeroNormSelector, ZeroNormSVC, ZeroNormSVR
+from contracts import narrow_rbf
+from reference import hinge_gap
+from slimsvm import LPSVC, SparsityControlledSVC, ZeroNormSelector, ZeroNormSVC, ZeroNormSVR, _core
 from slimsvm.datasets import load_split, make_banana, make_ripley
+from slimsvm.kernels import RBF
 from slimsvm.problem import Status
-from slimsvm.solvers.hinge_no_bias import solve_hinge
+from slimsvm.solvers.hinge_no_bias import solve_hinge, solve_interior_point_hinge
 from slimsvm.solvers.linear_program import solve_infinity_norm, solve_one_norm
 from slimsvm.solvers.one_norm_margin import solve_one_norm_margin
 from slimsvm.solvers.reweighted import mixed_round, quadratic_round, reweighted
@@ -36,15 +39,19 @@ def name_of(model):
     return repr(model).replace("gamma=2.0", "").replace(" ", "")
 
 
+KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed", RBF(0.5), narrow_rbf]
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        ZeroNormSVC(),
+        *(ZeroNormSVC(kernel=kernel) for kernel in KERNELS),
+        *(ZeroNormSVR(kernel=kernel) for kernel in KERNELS),
         ZeroNormSVC(variant="linear", kernel="poly"),
-        ZeroNormSVR(),
-        ZeroNormSVR(kernel="precomputed"),
-        LPSVC(kernel="linear"),
-        SparsityControlledSVC(kernel="sigmoid"),
+        ZeroNormSVC(variant="multiplicative", kernel="precomputed"),
+        ZeroNormSVC(margin=0.5),
+        *(LPSVC(kernel=kernel) for kernel in KERNELS if kernel != "precomputed"),
+        *(SparsityControlledSVC(kernel=kernel) for kernel in KERNELS),
         slimsvm.SparseProbitClassifier(kernel="linear"),
         slimsvm.RVC(),
         slimsvm.RVR(),
@@ -89,6 +96,52 @@ def test_hinge_solution_is_certified_by_its_dual(shape, C):
     np.testing.assert_allclose(solution.w, w, atol=1e-6 * np.abs(w).max() + 1e-12)
     primal = 0.5 * w @ w + c @ np.maximum(t - B @ w, 0)
     assert primal - (t @ solution.beta - 0.5 * w @ w) <= 2 * GAP * primal
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (40, 5), (60, 33), (150, 400)])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
+def test_hinge_on_chosen_columns_is_certified_and_agrees_with_the_interior_point(shape, C):
+    rng = np.random.default_rng(0)
+    B = hinge_problem(*shape)
+    sign, t = rng.choice([-1.0, 1.0], len(B)), rng.uniform(0.5, 1.5, len(B))
+    columns = rng.permutation(shape[1] + 1)[: 1 + shape[1] // 2]  # perhaps the column of ones
+    scale, c = 10.0 ** rng.uniform(-3, 1, len(columns)), C * rng.uniform(0.5, 2, len(B))
+    Z = sign[:, None] * np.column_stack([B, np.ones(len(B))])[:, columns] * scale
+    solution = solve_hinge(B, t, c, sign=sign, columns=columns, scale=scale)
+    assert hinge_gap(Z, t, c, solution.beta) <= 1.01 * GAP
+    np.testing.assert_allclose(solution.w, solution.beta @ Z, atol=1e-9 * np.abs(solution.w).max() + 1e-15)
+    other = solve_interior_point_hinge(Z, t, c, tol=1e-9)
+    np.testing.assert_allclose(Z @ solution.w, Z @ other.w, atol=2e-3)
+    # the start changes the way, not the end
+    again = solve_hinge(B, t, c, sign=sign, columns=columns, scale=scale, start=rng.uniform(0, 2, len(B)) * c)
+    assert hinge_gap(Z, t, c, again.beta) <= 1.01 * GAP
+
+
+def test_hinge_on_a_smooth_kernel_with_equal_rows():
+    X, y = make_banana(300, random_state=0)
+    X, y = np.vstack([X, X[:20]]), np.concatenate([y, -y[:20]])
+    K = gram(X, X, 0.05)  # of rank about 20
+    for C in (0.1, 1.0, 30.0):
+        c = np.full(len(y), C)
+        solution = solve_hinge(K, np.ones(len(y)), c, sign=y.astype(float))
+        assert hinge_gap(y[:, None] * K, np.ones(len(y)), c, solution.beta) <= 1.01 * GAP
+
+
+def test_hinge_without_use_of_any_column():
+    nothing = solve_hinge(np.zeros((5, 3)), np.ones(5), np.full(5, 2.0))
+    np.testing.assert_array_equal(nothing.w, 0.0)
+    assert solve_hinge(np.ones((5, 3)), np.ones(5), np.ones(5), columns=np.arange(0)).w.shape == (0,)
+
+
+def test_compiled_hinge_names_what_does_not_fit():
+    B, one = np.ones((4, 2)), np.ones(4)
+    columns, scale = np.arange(2), np.ones(2)
+    with pytest.raises(ValueError, match="sign, target, upper and start"):
+        _core.scaled_hinge(B, one[:3], columns, scale, one, one, one, 1e-6, 10)
+    with pytest.raises(ValueError, match="scale must have one entry"):
+        _core.scaled_hinge(B, one, columns, scale[:1], one, one, one, 1e-6, 10)
+    with pytest.raises(ValueError, match="columns must be numbers"):
+        _core.scaled_hinge(B, one, columns + 2, scale, one, one, one, 1e-6, 10)
 
 
 def test_hinge_agrees_with_liblinear():

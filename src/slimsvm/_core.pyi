@@ -68,5 +68,16 @@ def refine(
 ) -> tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int
 ]: ...
+def scaled_hinge(
+    B: NDArray[np.float64],
+    sign: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    scale: NDArray[np.float64],
+    target: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    start: NDArray[np.float64],
+    tol: float,
+    max_cycles: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, float]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...

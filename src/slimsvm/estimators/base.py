@@ -107,6 +107,8 @@ class KernelEstimator(BaseEstimator):
 
     def _check_weight(self, sample_weight: Any, X: Rows) -> Array:
         """Sample weights as float64; at least one must be positive."""
+        if sample_weight is None:
+            return np.ones(X.shape[0])
         weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weight > 0).any():
             raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")

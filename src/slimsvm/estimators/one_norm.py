@@ -15,8 +15,8 @@ from ..rows import Array
 from ..solvers.linear_program import solve_one_norm
 from ..solvers.one_norm_margin import solve_one_norm_margin
 from .base import KernelClassifier
+from .dictionary import Dictionary, make_dictionary
 from .training import TrainingSet, with_equal_targets
-from .zero_norm import Dictionary, make_dictionary
 
 _C_CONSTRAINT: dict[str, list[Any]] = {"C": [Interval(Real, 0, None, closed="neither")]}
 
@@ -25,7 +25,7 @@ def _prepared(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingS
     X, codes, Y, weight, rows = model._check_classes(X, y, sample_weight)
     data = with_equal_targets(X, codes, Y, weight, rows)
     kernel = model._resolved_kernel(data.X, data.weight)
-    return data, kernel, make_dictionary(model._gram(kernel, data, rows))
+    return data, kernel, make_dictionary(model._gram(kernel, data, rows), distinct=data.distinct)
 
 
 def _store(model: Any, data: TrainingSet, kernel: Any, dictionary: Dictionary, solutions: list[Any]) -> None:
@@ -145,7 +145,7 @@ class LPSVC(KernelClassifier):
         self
         """
         data, kernel, dictionary = _prepared(self, X, y, sample_weight)
-        K = dictionary.columns[:, 1:]
+        K = dictionary.K
         c = self.C * data.weight
 
         def solve(labels: Array) -> Any:
@@ -265,7 +265,7 @@ class SparsityControlledSVC(KernelClassifier):
         self
         """
         data, kernel, dictionary = _prepared(self, X, y, sample_weight)
-        K = dictionary.columns[:, 1:]
+        K = dictionary.K
         P = dictionary.kernel[1:, 1:]
         if not is_positive_definite(kernel):
             values, vectors = np.linalg.eigh(0.5 * (P + P.T))

@@ -16,7 +16,7 @@ from ..solvers.reweighted import reweighted, without_effect
 from .base import KernelClassifier
 from .probabilities import class_probabilities
 from .training import with_equal_targets
-from .zero_norm import make_dictionary, store_columns, warn_empty
+from .dictionary import make_dictionary, store_columns, warn_empty
 
 
 class SparseProbitClassifier(KernelClassifier):
@@ -125,7 +125,7 @@ class SparseProbitClassifier(KernelClassifier):
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         data = with_equal_targets(X, codes, Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows))
+        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
         A = dictionary.columns
         results = []
         for labels in data.Y.T:

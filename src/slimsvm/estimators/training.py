@@ -23,12 +23,15 @@ class TrainingSet:
         Positive weights.
     rows : array of shape (n,)
         Number each row has in what the user gave.
+    distinct : bool
+        Whether it is known that no two rows of X are equal.
     """
 
     X: Rows
     Y: Array
     weight: Array
     rows: Array
+    distinct: bool = False
 
 
 def with_mean_targets(X: Rows, Y: Array, weight: Array, rows: Array) -> TrainingSet:
@@ -58,7 +61,8 @@ def with_equal_targets(X: Rows, codes: Array, Y: Array, weight: Array, rows: Arr
     first, group = distinct_rows(X)
     kinds, first_of_kind, kind = np.unique(codes * first.size + group, return_index=True, return_inverse=True)
     total = np.bincount(kind, weights=weight, minlength=kinds.size)
-    return TrainingSet(X[first_of_kind], Y[first_of_kind], total, rows[first_of_kind])
+    distinct = kinds.size == first.size
+    return TrainingSet(X[first_of_kind], Y[first_of_kind], total, rows[first_of_kind], distinct)
 
 
 def class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array) -> Array:  # (n_classes,)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
-from ..problem import KernelGram
-from ..rows import Array, distinct_rows
+from ..rows import Array
 from ..solvers.linear_program import solve_infinity_norm
 from ..solvers.reweighted import (
     Reweighted,
-    Round,
     linear_round,
-    low_rank_factor,
     mixed_round,
     multiplicative_round,
     quadratic_round,
@@ -28,6 +22,7 @@ from ..solvers.reweighted import (
     without_effect,
 )
 from .base import KernelClassifier, KernelEstimator, KernelRegressor
+from .dictionary import Dictionary, make_dictionary, store_columns, warn_empty
 from .training import with_equal_targets
 
 _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
@@ -40,63 +35,27 @@ _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Dictionary:
-    """The columns a machine may use: a constant, then the kernel with each distinct training row.
-
-    Parameters
-    ----------
-    columns : array of shape (n, 1 + m)
-    kernel : array of shape (1 + m, 1 + m)
-        Kernel values of the columns' rows with each other, zero for the constant.
-    rows : array of shape (m,)
-        Training row of each column after the first.
-    factor : array of shape (n, r) or None
-        L with K = L L', where K is smooth.
-    """
-
-    columns: Array
-    kernel: Array
-    rows: Array
-    factor: Array | None = None
-
-
-def make_dictionary(gram: KernelGram, *, with_factor: bool = False) -> Dictionary:
-    """All columns of the kernel matrix, equal rows once, with the constant in front."""
-    K = gram.dense
-    first, _ = distinct_rows(gram.X)
-    columns = np.empty((gram.n, 1 + len(first)))
-    columns[:, 0] = 1.0
-    columns[:, 1:] = K[:, first]
-    inner = np.zeros((1 + len(first), 1 + len(first)))
-    inner[1:, 1:] = columns[first, 1:]
-    whole = gram.is_positive_definite and len(first) == gram.n
-    return Dictionary(columns, inner, first, low_rank_factor(K) if whole and with_factor else None)
-
-
-def _make_round(model: Any, B: Array, t: Array, c: Array, dictionary: Dictionary) -> Round:
-    if model.variant == "linear":
-        return linear_round(B, t, c)
-    if model.variant == "multiplicative":
-        return multiplicative_round(B, t, c)
-    if model.margin > 0:
-        return mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
-    return quadratic_round(B, t, c, model.p, dictionary.factor)
-
-
-def _solve(model: Any, B: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
-    """One output: the coefficients of the columns of B."""
+def _solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
+    """One output; `sign` has n entries, or 2n for each row twice."""
+    size, options = 1 + len(dictionary.rows), {"tol": model.tol, "max_iter": model.max_iter}
+    twice = len(sign) > len(dictionary.K)
+    if model.variant == "quadratic" and model.margin == 0 and model.p < np.inf:
+        K = np.vstack([dictionary.K, dictionary.K]) if twice else dictionary.K
+        return reweighted(size, quadratic_round(K, t, c, model.p, sign=sign, with_constant=True), **options)
+    A = dictionary.columns
+    B = sign[:, None] * (np.vstack([A, A]) if twice else A)
     if model.p == np.inf:
         solution = solve_infinity_norm(B, t, c)
-        counts = (B.shape[1], int(np.count_nonzero(solution.alpha)))
-        return Reweighted(solution.alpha, counts, 0.0, solution.gap, True)
-    return reweighted(
-        B.shape[1],
-        _make_round(model, B, t, c, dictionary),
-        tol=model.tol,
-        max_iter=model.max_iter,
-        vanished=partial(without_effect, B),
-    )
+        return Reweighted(
+            solution.alpha, (size, int(np.count_nonzero(solution.alpha))), 0.0, solution.gap, True
+        )
+    if model.variant == "linear":
+        solve = linear_round(B, t, c)
+    elif model.variant == "multiplicative":
+        solve = multiplicative_round(B, t, c)
+    else:
+        solve = mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
+    return reweighted(size, solve, vanished=partial(without_effect, B), **options)
 
 
 def _check_combination(model: Any) -> None:
@@ -104,28 +63,6 @@ def _check_combination(model: Any) -> None:
         raise ValueError(f"p and margin need variant='quadratic', got variant={model.variant!r}.")
     if model.p == np.inf and model.margin != 0:
         raise ValueError("margin must be 0 for p=inf, which is solved as a linear program.")
-
-
-def store_columns(
-    model: Any,
-    X: Any,
-    rows: Array,
-    kernel: Any,
-    dictionary: Dictionary,
-    results: list[tuple[Reweighted, float]],
-) -> None:
-    """Store the union of the vectors of all outputs; each comes with a constant added to its intercept."""
-    alpha = np.zeros((len(rows), len(results)))
-    for output, (result, _) in enumerate(results):
-        alpha[dictionary.rows, output] = result.coef[1:]
-    intercept = np.array([result.coef[0] + shift for result, shift in results])
-    model.n_iter_ = max(result.n_rounds for result, _ in results)
-    longest = max(len(result.counts) for result, _ in results)
-    padded = [result.counts + (result.counts[-1],) * (longest - len(result.counts)) for result, _ in results]
-    model.n_columns_ = np.sum(padded, axis=0)
-    for result, _ in results:
-        result.warn_if_unfinished(type(model).__name__)
-    model._store_rows(X, rows, kernel, alpha, intercept)
 
 
 class ZeroNormSVC(KernelClassifier):
@@ -269,12 +206,11 @@ class ZeroNormSVC(KernelClassifier):
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         data = with_equal_targets(X, codes, Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
-        quadratic = self.variant == "quadratic" and self.margin == 0 and self.p < np.inf
-        dictionary = make_dictionary(self._gram(kernel, data, rows), with_factor=quadratic)
+        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
         t, c = np.ones(len(data.Y)), self.C * data.weight
         results = []
         for labels in data.Y.T:
-            result = _solve(self, labels[:, None] * dictionary.columns, t, c, dictionary)
+            result = _solve(self, np.ascontiguousarray(labels), t, c, dictionary)
             heavier = 0.0
             if not result.coef.any():
                 heavier = 1.0 if c @ labels > 0 else -1.0
@@ -282,15 +218,6 @@ class ZeroNormSVC(KernelClassifier):
             results.append((result, heavier))
         store_columns(self, data.X, data.rows, kernel, dictionary, results)
         return self
-
-
-def warn_empty(name: str, what: str, advice: str) -> None:
-    """Say that no coefficient is left, what the model does then and what to change."""
-    warnings.warn(
-        f"{name}: every coefficient went to zero, and the model {what}; {advice}.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
 
 
 class ZeroNormSVR(KernelRegressor):
@@ -415,16 +342,16 @@ class ZeroNormSVR(KernelRegressor):
         _, kinds = np.unique(Y, axis=0, return_inverse=True)
         data = with_equal_targets(X, kinds.ravel(), Y, weight, rows)
         kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows))
-        A, c = dictionary.columns, self.C * data.weight
+        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
+        c = self.C * data.weight
+        sign = np.repeat([1.0, -1.0], len(c))
         results = []
         for targets in data.Y.T:
             middle = weighted_median(targets, data.weight)
             centred = targets - middle
             # |y - f| - epsilon is the larger of two hinges
-            B = np.vstack([A, -A])
             t = np.concatenate([centred - self.epsilon, -centred - self.epsilon])
-            result = _solve(self, B, t, np.concatenate([c, c]), dictionary)
+            result = _solve(self, sign, t, np.concatenate([c, c]), dictionary)
             if not result.coef.any() and np.abs(centred).max() > self.epsilon:
                 warn_empty(type(self).__name__, "predicts the median", f"raise C (it is {self.C:g})")
             results.append((result, middle))

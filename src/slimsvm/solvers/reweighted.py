@@ -23,11 +23,10 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas, lapack
 from sklearn.exceptions import ConvergenceWarning
 
 from ..rows import Array
-from .hinge_no_bias import factorise, solve_hinge
+from .hinge_no_bias import solve_hinge, take_columns
 from .linear_program import solve_one_norm
 
 # A coefficient this far below the largest is zero for good. In the quadratic variant a dying coefficient is
@@ -35,10 +34,6 @@ from .linear_program import solve_one_norm
 NEGLIGIBLE = 1e-6
 # Relative duality gap of the problem of each round.
 INNER_TOLERANCE = 1e-6
-# Pivots of the kernel matrix below this, relative to the largest, are rounding; and the factor is worth its
-# while where its rank is below a third of the rows.
-FACTOR_TOLERANCE = 1e-9
-LOW_RANK = 3
 # A round that ends this far from its optimum has failed: C is beyond what double precision can tell apart.
 FAILED = 1e-2
 # Outputs below this everywhere mean that every coefficient is on its way to zero.
@@ -155,57 +150,41 @@ def without_effect(B: Array, columns: Array, coef: Array) -> bool:
     return bool(np.abs(B[:, columns] @ coef).max() < VANISHED)
 
 
-def low_rank_factor(K: Array) -> Array | None:  # (n, n) -> (n, r)
-    """L with K = L L' to rounding, by pivoted Cholesky, if K is so smooth that r is small; otherwise None."""
-    n = len(K)
-    L, pivots, rank, _ = lapack.dpstrf(K, tol=FACTOR_TOLERANCE * float(np.diagonal(K).max()), lower=1)
-    if rank * LOW_RANK > n:
-        return None
-    factor = np.empty((n, rank))
-    factor[pivots - 1] = np.tril(L[:, :rank])
-    return factor
-
-
-def quadratic_round(B: Array, t: Array, c: Array, p: float = 0.0, factor: Array | None = None) -> Round:
+def quadratic_round(
+    B: Array, t: Array, c: Array, p: float = 0.0, *, sign: Array | None = None, with_constant: bool = False
+) -> Round:
     r"""Minimise :math:`\tfrac12\sum_j \alpha_j^2/|a_j|^{2-p} + \sum_i c_i\max(0, t_i - (B\alpha)_i)`.
 
-    Equations (9) and, for p > 0, (21).
+    Equations (9) and, for p > 0, (21). Each round starts from the dual coefficients of the one before.
 
     Parameters
     ----------
     B : array of shape (n, m)
     t, c : array of shape (n,)
     p : float
-    factor : array of shape (n, r) or None
-        L with K = L L', where B = diag(B_0) [1, K]: the Hessian of the dual (11) then has rank r + 1, and a
-        round with more columns than that is solved in r + 1 variables.
+    sign : array of shape (n,) or None
+        Factor on each row of B.
+    with_constant : bool
+        Whether a column of ones comes before those of B.
     """
-    if factor is not None:
-        signed = B[:, :1] * np.column_stack([np.ones(len(B)), factor])  # (n, r + 1)
-        inner = np.zeros((B.shape[1], 1 + factor.shape[1]))  # B = signed inner'
-        inner[0, 0] = 1.0
-        inner[1:, 1:] = factor
-
-    def in_few_variables(columns: Array, scale: Array) -> tuple[Array, float] | None:
-        scaled = inner[columns] * scale[:, None]
-        R = factorise(blas.dsyrk(1.0, scaled, trans=1, lower=1))
-        solution = solve_hinge(signed @ np.tril(R), t, c, tol=0.5 * INNER_TOLERANCE)
-        # the coefficients and the gap of the problem itself, not of its factorised form
-        exact = B[:, columns]
-        w = scale * (solution.beta @ exact)
-        norm2 = float(w @ w)
-        primal = 0.5 * norm2 + float(c @ np.maximum(t - exact @ (scale * w), 0.0))
-        gap = (primal - float(t @ solution.beta) + 0.5 * norm2) / primal
-        return (scale * w, max(gap, 0.0)) if gap <= INNER_TOLERANCE else None
+    B = np.ascontiguousarray(B, dtype=np.float64)
+    numbers = np.roll(np.arange(B.shape[1] + 1), 1) if with_constant else np.arange(B.shape[1])
+    start: Array | None = None
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
+        nonlocal start
         scale = np.abs(previous) ** (1.0 - 0.5 * p)  # [diag(lambda)]^(-1/2), so small numbers are harmless
-        if factor is not None and len(columns) > 1 + factor.shape[1]:
-            quick = in_few_variables(columns, scale)
-            if quick is not None:
-                return quick
-        solution = solve_hinge(B[:, columns] * scale, t, c, tol=INNER_TOLERANCE)
-        return scale * solution.w, solution.gap
+        solution = solve_hinge(
+            B, t, c, sign=sign, columns=numbers[columns], scale=scale, start=start, tol=INNER_TOLERANCE
+        )
+        start = solution.beta
+        alpha = scale * solution.w
+        # beta'(B alpha) = |w|^2, so some output is at least |w|^2 / sum(beta): mostly no need to look
+        if solution.w @ solution.w < VANISHED * start.sum():
+            outputs = take_columns(B, numbers[columns]) @ alpha
+            if np.abs(outputs).max() < VANISHED:
+                alpha = np.zeros_like(alpha)
+        return alpha, solution.gap
 
     return solve
 
@@ -227,7 +206,7 @@ def mixed_round(B: Array, t: Array, c: Array, K: Array, margin: float, p: float 
                 "margin needs a positive definite kernel, and this one is not on these rows; use margin=0."
             ) from None
         features = linalg.solve_triangular(R, (B[:, columns] * scale).T, lower=True, check_finite=False).T
-        solution = solve_hinge(features, t, c, tol=INNER_TOLERANCE)
+        solution = solve_hinge(np.ascontiguousarray(features), t, c, tol=INNER_TOLERANCE)
         inner = linalg.solve_triangular(R, solution.w, lower=True, trans=1, check_finite=False)
         return scale * inner, solution.gap
 
