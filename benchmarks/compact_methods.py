@@ -92,7 +92,7 @@ def full_names(estimator: Any, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def grid_of(job: Job) -> dict[str, list[float]]:
-    variance = job.X.var() if job.name in PIXELS else 1.0
+    variance = float(job.X.var()) if job.name in PIXELS else 1.0
     return {"C": C_VALUES, "gamma": [value / (job.n_features * variance) for value in GAMMA_VALUES]}
 
 
@@ -229,13 +229,16 @@ class Method:
     fit: Callable[[Job], Fitted]
     max_rows: int = 10**9
     two_classes: bool = False
+    max_svc_vectors: int = 10**9  # of the searched SVC it starts from
 
     def label(self, regression: bool = False) -> str:
         return self.classifier.replace("SVC", "SVR") if regression else self.classifier
 
     def takes(self, job: Job) -> bool:
         several = not job.regression and len(np.unique(job.y)) > 2
-        return len(job.X) <= self.max_rows and not (self.two_classes and several)
+        start = job.known.get("svc", {}).get("vectors", 0)
+        small = len(job.X) <= self.max_rows and start <= self.max_svc_vectors
+        return small and not (self.two_classes and several)
 
 
 # In the order in which they run: later ones use the records of earlier ones.
@@ -243,7 +246,7 @@ METHODS: dict[str, Method] = {
     "compact": Method("CompactSVC", fit_compact),
     "svc": Method("SVC, searched", fit_svc),
     "intelex": Method("SVC of scikit-learn-intelex, searched", fit_intelex),
-    "reduced": Method("reduce(SVC, searched)", fit_reduced, 20_000),
+    "reduced": Method("reduce(SVC, searched)", fit_reduced, max_svc_vectors=8000),
     "nystroem": Method("Nystroem + LinearSVC, as many vectors, searched", fit_nystroem),
     "fastrvm": Method("fastrvm, width of the SVC", fit_fastrvm, 1000, two_classes=True),
     "zero_norm": Method("ZeroNormSVC, width of the SVC, C searched", fit_zero_norm, 1500),
@@ -260,6 +263,7 @@ def measure(job: Job, method: Method) -> Record:
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of pairs in the search that are then not chosen
+        warnings.filterwarnings("ignore", message="The least populated class")  # shuttle
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # LightGBM
         fitted = method.fit(job)
     elapsed = time.perf_counter() - start
