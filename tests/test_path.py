@@ -62,8 +62,9 @@ def test_every_estimator_with_a_size_has_a_path(estimator):
     assert path.fold_scores.shape == (2, 3)
     assert np.isfinite(path.fold_scores).all()
     assert (path.latency_us > 0).all()
-    # two features, one output, one width
-    np.testing.assert_allclose(path.bytes, 8 * (3 * path.n_vectors + 2))
+    # two features, one output, one width or two
+    widths = path.bytes / 8 - (3 * path.n_vectors + 1)
+    assert ((widths > 1 - 1e-9) & (widths < 2 + 1e-9)).all()
     assert path.chosen in (0, 1)
 
 
