@@ -23,6 +23,7 @@ from PIL import Image
 from sklearn.svm import SVC
 
 from slimsvm import (
+    CompactSVC,
     EmpiricalSVC,
     FixedSizeLSSVC,
     GreedyLSSVC,
@@ -114,9 +115,10 @@ def draw_overview(path: Path) -> None:
 
 
 def draw_size_score(path: Path) -> None:
-    """Draw score against size for four methods, with the SVC they are measured by."""
+    """Draw score against size for five methods, with the SVC they are measured by."""
     X, y = make_banana(N_TRAIN, random_state=0)
     methods = {
+        "CompactSVC()": CompactSVC(),
         "Reduced(SVC(C=10))": Reduced(SVC(C=10)),
         "TwoStageLSSVC(gamma=0.5)": TwoStageLSSVC(gamma=0.5),
         "FixedSizeLSSVC(C=10)": FixedSizeLSSVC(C=10),
