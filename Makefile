@@ -67,6 +67,8 @@ bench-full: bench
 	$(BIN)/python benchmarks/paper_xia.py spirals checkerboard speed
 	$(BIN)/python benchmarks/paper_huang.py
 	$(BIN)/python benchmarks/paper_kobayashi.py
+	$(BIN)/python benchmarks/compact.py
+	$(BIN)/python benchmarks/compact.py --table --pictures
 
 # The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
 # sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.

@@ -22,7 +22,17 @@ from matplotlib.figure import Figure
 from PIL import Image
 from sklearn.svm import SVC
 
-from slimsvm import EmpiricalSVC, KernelExpansion, reduce
+from slimsvm import (
+    CompactSVC,
+    EmpiricalSVC,
+    FixedSizeLSSVC,
+    GreedyLSSVC,
+    KernelExpansion,
+    Reduced,
+    SizeScoreDisplay,
+    TwoStageLSSVC,
+    reduce,
+)
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF
 
@@ -32,6 +42,7 @@ REGION_COLOURS = ("#dbe9f3", "#fae8d3")
 INK = "#22272e"
 GREY = "#57606a"
 N_COLOURS = 64
+SIZES = (2, 4, 8, 16, 32, 64)
 
 N_TRAIN, N_TEST = 400, 20_000
 REACH = 2.9  # half the width of the square that is drawn
@@ -103,6 +114,26 @@ def draw_overview(path: Path) -> None:
     write_png(figure, path)
 
 
+def draw_size_score(path: Path) -> None:
+    """Draw score against size for five methods, with the SVC they are measured by."""
+    X, y = make_banana(N_TRAIN, random_state=0)
+    methods = {
+        "CompactSVC()": CompactSVC(),
+        "Reduced(SVC(C=10))": Reduced(SVC(C=10)),
+        "TwoStageLSSVC(gamma=0.5)": TwoStageLSSVC(gamma=0.5),
+        "FixedSizeLSSVC(C=10)": FixedSizeLSSVC(C=10),
+        "GreedyLSSVC(C=10)": GreedyLSSVC(C=10),
+    }
+    display = SizeScoreDisplay.from_estimator(
+        methods, X, y, reference={"SVC(C=10)": SVC(C=10)}, sizes=SIZES, random_state=0
+    )
+    for name, found in display.paths.items():
+        print(f"{name}\n{found}")
+    display.figure_.set_dpi(100)
+    write_png(display.figure_, path)
+
+
 if __name__ == "__main__":
     PICTURES.mkdir(exist_ok=True)
     draw_overview(PICTURES / "overview.png")
+    draw_size_score(PICTURES / "size-score.png")

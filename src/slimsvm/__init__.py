@@ -35,6 +35,7 @@ from .estimators import (
 from .estimators.reduced import Reduced
 from .expansion import KernelExpansion
 from .path import VectorPath, vector_path
+from .plotting import SizeScoreDisplay
 from .reduction import reduce
 
 __version__ = version("slimsvm")
@@ -62,6 +63,7 @@ __all__ = [
     "ModelFormatError",
     "PrunedLSSVC",
     "Reduced",
+    "SizeScoreDisplay",
     "SlimsvmError",
     "SparseGreedyGPC",
     "SparseGreedyGPR",

@@ -18,12 +18,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .budget import single_row_latency_us, stored_bytes
 from .expansion import KernelExpansion
+from .reduction.adapters import as_reducible
 from .rows import Array
 
 # What the estimators of the library call their size: a number to reach, or a limit.
 SIZE_PARAMETERS = ("n_vectors", "max_vectors")
 # Where scikit-learn's meta-estimators keep what they fitted.
-_INNER_MODELS = ("best_estimator_", "regressor_", "estimator_")
+_INNER_MODELS = ("best_estimator_", "regressor_")
 # Sizes tried by default are the powers of two up to this one, and no more than there are training rows.
 LARGEST_DEFAULT_SIZE = 256
 
@@ -82,6 +83,23 @@ class VectorPath:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class FullModel:
+    """What a path is measured by: a model with as many vectors as it likes.
+
+    Attributes
+    ----------
+    n_vectors : float
+        Mean over the folds.
+    score, error : float
+        Mean score over the folds, and the standard error of that mean.
+    """
+
+    n_vectors: float
+    score: float
+    error: float = 0.0
+
+
 def size_parameter(estimator: Any) -> str:
     """Name of the parameter that sets an estimator's number of vectors.
 
@@ -130,7 +148,8 @@ def fitted_expansion(model: Any) -> KernelExpansion:
     Parameters
     ----------
     model : fitted estimator
-        An estimator of the library, also as the last step of a `Pipeline` or inside a search.
+        An estimator of the library or a kernel machine of scikit-learn, also as the last step of a `Pipeline` or
+        inside a search.
 
     Returns
     -------
@@ -144,10 +163,13 @@ def fitted_expansion(model: Any) -> KernelExpansion:
         elif names:
             inner = getattr(inner, names[0])
         else:
-            raise TypeError(
-                f"{type(model).__name__} has no expansion_: its predictions are not those of one kernel "
-                "expansion, so its vectors, bytes and latency cannot be told."
-            )
+            try:
+                return as_reducible(inner).expansion.compact()
+            except TypeError as error:
+                raise TypeError(
+                    f"{type(model).__name__} has no expansion_: its predictions are not those of one kernel "
+                    "expansion, so its vectors, bytes and latency cannot be told."
+                ) from error
     expansion: KernelExpansion = inner.expansion_
     return expansion
 
@@ -210,20 +232,16 @@ def vector_path(
     parameter = size_parameter(estimator)
     X, y = indexable(X, y)
     rng = check_random_state(random_state)
-    folds = list(_splitter(estimator, y, cv, rng).split(X, y))
+    folds = folds_for(estimator, X, y, cv, rng)
     wanted = _checked_sizes(sizes, min(len(train) for train, _ in folds))
-    scorer = check_scoring(estimator, scoring)
-    seeds = [_seeds(estimator, rng) for _ in folds]
-    results = Parallel(n_jobs=n_jobs, verbose=verbose)(
-        delayed(_fit_and_score)(estimator, {parameter: int(size), **seed}, X, y, train, test, scorer)
-        for size in wanted
-        for (train, test), seed in zip(folds, seeds, strict=True)
+    settings = [{parameter: int(size)} for size in wanted]
+    fold_scores, expansions = _cross_validated(
+        estimator, settings, X, y, folds, scoring, rng, n_jobs=n_jobs, verbose=verbose
     )
-    shape = len(wanted), len(folds)
-    fold_scores = np.array([score for score, _ in results]).reshape(shape)
     costs = np.array(
-        [(f.n_vectors, stored_bytes(f), single_row_latency_us(f)) for _, f in results], dtype=np.float64
-    ).reshape(*shape, 3)
+        [[(f.n_vectors, stored_bytes(f), single_row_latency_us(f)) for f in fs] for fs in expansions],
+        dtype=np.float64,
+    )  # (n_sizes, n_folds, 3)
     scores, errors = _mean_and_error(fold_scores)
     return VectorPath(
         sizes=wanted,
@@ -236,6 +254,61 @@ def vector_path(
         chosen=within_one_error(scores, errors),
         score_name=_score_name(estimator, scoring),
     )
+
+
+def full_model(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    scoring: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> FullModel:
+    """Cross-validate an estimator that has as many vectors as it likes, as `vector_path` does with sizes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A kernel machine of scikit-learn or of this library, also in a `Pipeline` or a search.
+    X, y, cv, scoring, n_jobs, random_state
+        As in `vector_path`; the same `random_state` gives the same folds.
+
+    Returns
+    -------
+    FullModel
+    """
+    X, y = indexable(X, y)
+    rng = check_random_state(random_state)
+    folds = folds_for(estimator, X, y, cv, rng)
+    fold_scores, expansions = _cross_validated(estimator, [{}], X, y, folds, scoring, rng, n_jobs=n_jobs)
+    (score,), (error,) = _mean_and_error(fold_scores)
+    sizes = [f.n_vectors for f in expansions[0]]
+    return FullModel(float(np.mean(sizes)), float(score), float(error))
+
+
+def folds_for(
+    estimator: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = None
+) -> list[tuple[Array, Array]]:
+    """Training and test rows of each fold, to give several paths the same: `cv` takes the list.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifiers get stratified folds.
+    X, y, cv, random_state
+        As in `vector_path`.
+
+    Returns
+    -------
+    list of (train, test)
+        Row numbers.
+    """
+    if isinstance(cv, Integral):
+        stratified = is_classifier(estimator) and type_of_target(y) in ("binary", "multiclass")
+        cv = (StratifiedKFold if stratified else KFold)(cv, shuffle=True, random_state=random_state)
+    return list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
 
 
 def within_one_error(scores: Array, errors: Array) -> int:
@@ -266,13 +339,6 @@ def _mean_and_error(fold_scores: Array) -> tuple[Array, Array]:  # (n_sizes, n_f
     return fold_scores.mean(axis=1), spread / np.sqrt(k)
 
 
-def _splitter(estimator: Any, y: Any, cv: Any, rng: Any) -> Any:
-    if not isinstance(cv, Integral):
-        return check_cv(cv, y, classifier=is_classifier(estimator))
-    stratified = is_classifier(estimator) and type_of_target(y) in ("binary", "multiclass")
-    return (StratifiedKFold if stratified else KFold)(cv, shuffle=True, random_state=rng)
-
-
 def _checked_sizes(sizes: Iterable[int] | None, n_rows: int) -> Array:
     """Ascending sizes without repetition."""
     if sizes is None:
@@ -290,6 +356,30 @@ def _seeds(estimator: Any, rng: Any) -> dict[str, int]:
         for name, value in sorted(estimator.get_params().items(), key=lambda item: item[0])
         if value is None and name.rpartition("__")[2] == "random_state"
     }
+
+
+def _cross_validated(
+    estimator: Any,
+    settings: list[dict[str, int]],
+    X: Any,
+    y: Any,
+    folds: list[tuple[Array, Array]],
+    scoring: Any,
+    rng: Any,
+    *,
+    n_jobs: int | None,
+    verbose: int = 0,
+) -> tuple[Array, list[list[KernelExpansion]]]:
+    """Scores (n_settings, n_folds) and the expansions they are of."""
+    scorer = check_scoring(estimator, scoring)
+    seeds = [_seeds(estimator, rng) for _ in folds]
+    results = Parallel(n_jobs=n_jobs, verbose=verbose)(
+        delayed(_fit_and_score)(estimator, {**setting, **seed}, X, y, train, test, scorer)
+        for setting in settings
+        for (train, test), seed in zip(folds, seeds, strict=True)
+    )
+    rows = [results[start : start + len(folds)] for start in range(0, len(results), len(folds))]
+    return np.array([[score for score, _ in row] for row in rows]), [[f for _, f in row] for row in rows]
 
 
 def _fit_and_score(

@@ -1,0 +1,124 @@
+"""CompactSVC and CompactSVR at their defaults, beside machines with a search, on all the sets.
+
+    python benchmarks/compact.py                          everything: the 13 IDA sets in minutes each, all in hours
+    python benchmarks/compact.py --sets ida --splits 3     the 13 IDA sets, three splits
+    python benchmarks/compact.py --sets usps mnist --methods compact svc
+    python benchmarks/compact.py --table --pictures       results/compact.md and results/compact/*.png from the records
+
+Records are appended to results/compact.jsonl, one line for a set, method and split; what is there is not run again
+unless --fresh says so. Data are looked for in SLIMSVM_DATA. `pip install 'slimsvm[bench]'` installs the peers; one that
+is missing is left out, and the script says so.
+
+Everything runs in one thread. Each machine with C and gamma is searched by GridSearchCV over 5 values of each and
+five folds, on standardised features; on more than 5000 rows the search sees 2000 of them and the best pair is fitted
+to all. Seconds to fit include the search. ZeroNormSVC and fastrvm, whose searches take longest, get the width of the
+searched SVC (and its seconds). CompactSVC gets the training rows as they are and no parameter, but for a limit of its
+vectors on four large sets. Nystroem gets as many vectors as CompactSVC took on the same split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+import compact_report
+from compact_methods import METHODS, Job, Record, measure
+from compact_sets import IDA, SETS
+
+RESULTS = Path(__file__).parent / "results"
+N_SPLITS = 10
+GROUPS = {
+    "ida": IDA,
+    "regression": [name for name, data in SETS.items() if data.regression],
+    "classification": [name for name, data in SETS.items() if not data.regression],
+}
+
+
+def read_records(file: Path) -> list[Record]:
+    """The last record of each set, method and split."""
+    if not file.exists():
+        return []
+    lines = [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+    return list({(line["set"], line["method"], line["split"]): line for line in lines}.values())
+
+
+def use_one_thread() -> None:
+    threadpool_limits(1)
+    try:
+        import daal4py
+    except ImportError:
+        return
+    daal4py.daalinit(nthreads=1)
+
+
+def run_split(name: str, split: int, methods: list[str], records: Path, fresh: bool) -> None:
+    here = [line for line in read_records(records) if line["set"] == name and line["split"] == split]
+    known = {line["method"]: line for line in here}
+    wanted = [method for method in METHODS if method in methods and (fresh or method not in known)]
+    if not wanted:
+        return
+    data = SETS[name]
+    job = Job(name, data.regression, *data.split(split), known=known)
+    for key in wanted:
+        method = METHODS[key]
+        if not method.takes(job):
+            continue
+        print(f"{name:18} split {split:2d}  {key:10}", end=" ", flush=True)
+        start = time.perf_counter()
+        try:
+            record = measure(job, method)
+        except ImportError as error:
+            print(f"left out: {error}", flush=True)
+            continue
+        except (ArithmeticError, MemoryError, RuntimeError, ValueError) as error:
+            # a peer that fails on a set is a result too; it is tried again in the next run
+            print(f"failed: {type(error).__name__}: {error}", flush=True)
+            continue
+        record = {"set": name, "method": key, "split": split, **record}
+        with records.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+        known[key] = record
+        score = record.get("accuracy", record.get("r2"))
+        print(
+            f"{score:.4f}  {record['vectors'] or '-':>6} vectors  {record['fit_seconds']:8.2f} s to fit  "
+            f"{record['rows_per_second']:12,.0f} rows/s  ({time.perf_counter() - start:.0f} s)",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sets", nargs="*", choices=[*SETS, *GROUPS], help="these sets, or groups of them")
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--splits", type=int, default=N_SPLITS, help="at most so many splits of each set")
+    parser.add_argument("--fresh", action="store_true", help="run again what has been run")
+    parser.add_argument("--table", action="store_true", help="write the tables; runs nothing unless --sets")
+    parser.add_argument("--pictures", action="store_true", help="draw a picture of each set; likewise")
+    parser.add_argument(
+        "--records", type=Path, default=RESULTS / "compact.jsonl", help="another file of records; tables and "
+        "pictures go beside it",
+    )  # fmt: skip
+    arguments = parser.parse_args()
+    records: Path = arguments.records
+    records.parent.mkdir(parents=True, exist_ok=True)
+    if arguments.sets is not None or not (arguments.table or arguments.pictures):
+        use_one_thread()
+        chosen = arguments.sets or list(SETS)
+        names = dict.fromkeys(name for key in chosen for name in GROUPS.get(key, [key]))
+        for name in names:
+            for split in range(min(arguments.splits, SETS[name].n_splits)):
+                run_split(name, split, arguments.methods, records, arguments.fresh)
+    if arguments.table:
+        records.with_suffix(".md").write_text(compact_report.tables(read_records(records)))
+    if arguments.pictures:
+        compact_report.draw_pictures(read_records(records), records.with_suffix(""))
+
+
+if __name__ == "__main__":
+    main()
