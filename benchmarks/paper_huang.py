@@ -40,7 +40,6 @@ from slimsvm import (
 )
 from slimsvm.datasets import load, load_split, make_banana
 from slimsvm.kernels import RBF
-from slimsvm.problem import KernelGram
 from slimsvm.solvers import hinge_no_bias, reweighted
 from slimsvm.solvers.bandwidth import full_bandwidth
 from slimsvm.solvers.marginal_likelihood import posterior_mode

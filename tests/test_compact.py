@@ -25,7 +25,7 @@ from slimsvm.compact import calibration
 from slimsvm.compact.observations import Observations, whole_counts
 from slimsvm.compact.ridge import ridge_search
 from slimsvm.compact.search import _smoothed_best, ladder
-from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
+from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley
 from slimsvm.losses import Squared
 from slimsvm.refinement import RoundedHinge
 
@@ -34,12 +34,7 @@ from slimsvm.refinement import RoundedHinge
     [
         CompactSVC(),
         CompactSVR(),
-        CompactSVC(refine=False, kernel="laplacian"),
-        CompactSVC(kernel="linear"),
-        CompactSVC(kernel="poly"),
-        CompactSVC(kernel="precomputed"),
-        CompactSVR(refine=False),
-        CompactSVR(loss="epsilon_insensitive"),
+        CompactSVC(max_vectors=8, refine=False),
         CompactSVR(kernel="precomputed"),
     ]
 )
@@ -86,19 +81,23 @@ def test_the_checkerboard():
     assert model.score(T, t) > 0.95
 
 
-def test_two_spirals_are_separated():
-    X, y = make_two_spirals(194)
-    model = CompactSVC(max_vectors=60, random_state=0).fit(X, y)
-    assert model.n_vectors_ <= 60
-    assert model.score(X, y) == 1.0
+@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid", "laplacian"])
+def test_other_kernels_select_rows(kernel, banana):
+    X, _, y, _ = banana
+    model = CompactSVC(kernel=kernel, max_vectors=8, random_state=0).fit(X[:150], y[:150])
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    assert model.score(X, y) > 0.5
+    targets = X[:150] @ [1.0, -2.0]
+    regressor = CompactSVR(kernel=kernel, max_vectors=8, loss="epsilon_insensitive", random_state=0)
+    assert np.isfinite(regressor.fit(X[:150], targets).predict(X)).all()
 
 
 def test_many_classes_share_vectors():
     X, y = load_digits(return_X_y=True)
     X, T, y, t = train_test_split(X, y, random_state=0)
-    model = CompactSVC(random_state=0).fit(X, np.array(list("abcdefghij"))[y])
-    assert (model.predict(T) == np.array(list("abcdefghij"))[t]).mean() > 0.95
-    assert model.n_vectors_ < 150
+    model = CompactSVC(max_vectors=40, random_state=0).fit(X, np.array(list("abcdefghij"))[y])
+    assert (model.predict(T) == np.array(list("abcdefghij"))[t]).mean() > 0.93
+    assert model.n_vectors_ <= 40
     assert model.dual_coef_.shape == (10, model.n_vectors_)
 
 

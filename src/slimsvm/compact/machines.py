@@ -26,7 +26,8 @@ FRESH_SIZE = 16
 CLUSTERED_SIZE = 32
 # Relative decrease at which a fit on the way, and the last one, ends.
 TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-6
-# Products n m d above which fewer iterations must do on the way, and above which random batches get further than L-BFGS in the same time.
+# Products n m d above which fewer iterations must do on the way, and above which random batches get further than
+# L-BFGS in the same time.
 LARGE_WORK, BATCH_WORK = 1e9, 5e9
 EPOCHS = 30
 # With learnt widths and no more rows than this, ending early is what keeps a model from fitting the noise.
@@ -75,8 +76,8 @@ class Machine(Protocol):
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[int, float, float]:
-        """Number of the best scaling, a first width and a first penalty; what is given stays."""
+    ) -> tuple[int, float, float, float]:
+        """Number of the best scaling, a first width and penalty (what is given stays), and their error."""
         ...
 
     def scaled(self, number: int) -> Machine:
@@ -124,10 +125,10 @@ class MovedVectors:
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[int, float, float]:
-        """Number of the best scaling, a first width and a first penalty, by ridge regression."""
+    ) -> tuple[int, float, float, float]:
+        """Number of the best scaling, a first width and penalty by ridge regression, and its error."""
         Z = self.data.X[rng.permutation(self.data.n)[:COLUMNS]]
-        found: list[tuple[float, int, float, float]] = []
+        found: list[tuple[float, int, float, float, float]] = []
         for number, shape in enumerate(self.shapes):
 
             def columns(width: float, shape: Array = shape) -> tuple[Array, Array]:
@@ -135,7 +136,7 @@ class MovedVectors:
                 return kernel(Z, Z), kernel(Z, self.data.X)
 
             error, *best = ridge_search(self.data, columns, *_grids(width, penalty, len(shape)))
-            found.append((error, number, best[0], best[1]))
+            found.append((error, number, best[0], best[1], best[2]))
         return min(found)[1:]
 
     def _start(self, setting: Setting, Y: Array, weights: Array) -> RbfModel:
@@ -309,8 +310,8 @@ class SelectedRows:
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[int, float, float]:
-        """Zero, a first width and a first penalty, by ridge regression; what is given stays."""
+    ) -> tuple[int, float, float, float]:
+        """Zero, a first width and penalty by ridge regression (what is given stays), and its error."""
         places, every = rng.permutation(self.data.n)[:COLUMNS], np.arange(self.data.n)
 
         def columns(width: float) -> tuple[Array, Array]:
@@ -371,7 +372,8 @@ class SelectedRows:
         places = rng.permutation(places)[: max(256, 4 * n_new)]
         gradient = self._block(kernel, places, rows) @ slope
         among = self._block(kernel, places, places)
-        size = np.sqrt(np.maximum(np.diagonal(among), 1e-300))
+        floor = 1e-8 * max(float(np.abs(among).max()), 1e-300)  # a matrix that is no kernel may have less
+        size = np.sqrt(np.maximum(np.diagonal(among), floor))
         gradient, among = gradient / size[:, None], among / np.outer(size, size)
         new: list[int] = []
         for _ in range(min(n_new, len(places))):

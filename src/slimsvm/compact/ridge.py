@@ -29,8 +29,8 @@ def ridge_search(
     columns: Callable[[float], tuple[Array, Array]],
     widths: Array,
     penalties: Array,
-) -> tuple[float, float, float]:
-    """The least squared error on observations left out, with its width and penalty.
+) -> tuple[float, float, float, float]:
+    """The least squared error on observations left out, its width and penalty, and the error as it is scored.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def ridge_search(
     mean = share @ Y
     root = np.sqrt(weight)[:, None]
     one_of = 1.0 / data.count[:, None]  # of the leverage of a row, what one of its observations has
-    best = (np.inf, float(widths[0]), float(penalties[0]))
+    best = (np.inf, float(widths[0]), float(penalties[0]), np.inf)
     for width in widths:
         among, against_all = columns(float(width))
         features = linalg.solve_triangular(factor_gram(among), against_all, lower=True).T
@@ -61,5 +61,6 @@ def ridge_search(
             left_out = residual / np.maximum(1.0 - leverage[:, p, None], LEAVE)
             error = float(share @ np.square(left_out).sum(axis=1))
             if error < best[0]:
-                best = (error, float(width), float(penalty))
+                scored = float(share @ data.errors(Y - left_out))
+                best = (error, float(width), float(penalty), scored)
     return best

@@ -36,6 +36,8 @@ TUNING_ROUNDS = 2
 TUNED_SIZE, LARGEST_TUNED = 32, 128
 # Vectors, for each output, of the models by which settings are compared.
 COMPARED_SIZE = 8
+# They are doubled, up to the second number, while their error is this many times that of ridge regression.
+TOO_SMALL, LARGEST_COMPARED = 2.0, 64
 # A neighbour on the grid counts with this weight against 2 of the point itself: the error is noisy, and flat.
 NEIGHBOUR = 1.0
 # At the compared size, a kind of widths that learns more is dropped if it is not better than one that learns less,
@@ -181,7 +183,7 @@ def choose(
             machine, part = machine.scaled(scaling), part.scaled(scaling)
             report(f"ridge regression: scaling {scaling}, width {first[0]:.3g}, C {1 / first[1]:.3g}")
             trial = _Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, run)
-            _search_settings(trial, limits, state, first[0], first[1], report)
+            _search_settings(trial, limits, state, first, report)
             if data.n > SETTING_ROWS:
                 part = machine.on(data.sample(SIZE_ROWS, rng))
                 trial = _Trial(part, 1, seed, run)
@@ -201,6 +203,7 @@ class _State:
         self.setting = Setting(limits.width or 1.0, limits.penalty or 0.25, limits.kinds[0])
         self.settings: dict[str, Setting] = {}
         self.size = min(COMPARED_SIZE, limits.max_vectors)
+        self.least = LEAST_TRIED  # all sizes up to this are tried
         self.halves = True  # whether sizes between the powers of two are tried
         self.held: tuple[Array, Array, Array] | None = None
         self.table: list[tuple[str, int, float, float]] = []
@@ -222,12 +225,20 @@ def _search_settings(
     trial: _Trial,
     limits: Limits,
     state: _State,
-    width: float,
-    penalty: float,
+    first: Sequence[float],
     report: Callable[[str], None],
 ) -> None:
     machine = trial.machine
+    width, penalty, expected = first
     sizes = [min(COMPARED_SIZE * machine.data.Y.shape[1], limits.max_vectors)]
+    largest = min(max(sizes[0], LARGEST_COMPARED), limits.max_vectors)
+    start = Setting(width, penalty, limits.kinds[0])
+    while sizes[0] < largest:  # until the models are large enough for what ridge regression has found
+        reached = trial.at(start, sizes)
+        if trial.mean(reached) <= TOO_SMALL * expected + trial.standard_error(reached):
+            break
+        sizes = [min(2 * sizes[0], largest)]
+    state.least = max(LEAST_TRIED, 2 * sizes[0])
     kinds = limits.kinds
     state.setting = Setting(width, penalty, kinds[0])
 
@@ -333,7 +344,7 @@ def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable
             errors.append(error)
             state.table.append((kind, size, trial.mean(error), trial.standard_error(error)))
             report(f"{size} vectors, widths {kind}: error {trial.mean(error):.4g}")
-            if size > LEAST_TRIED and not _improves(trial, errors, large=size > sensible):
+            if size > state.least and not _improves(trial, errors, large=size > sensible):
                 break
         best = int(np.argmin([trial.mean(e) for e in errors]))
         if chosen is not None:

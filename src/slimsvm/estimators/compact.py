@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -271,13 +272,18 @@ random_state, n_jobs
         """
         X, Y, weight, rows = self._check_targets(X, y, sample_weight)
         self._kept_rows = rows
-        share = weight / weight.sum()
-        centre = share @ Y
-        unit = np.sqrt(share @ np.square(Y - centre))
+        _, codes = np.unique(Y, axis=0, return_inverse=True)
+        data = with_equal_targets(X, codes.ravel(), Y, weight, rows)
+        if len(data.weight) < 2:
+            raise ValueError(
+                "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
+            )
+        share = data.weight / data.weight.sum()
+        centre = share @ data.Y
+        unit = np.sqrt(share @ np.square(data.Y - centre))
         unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
         self._target_scale = (centre, unit)
-        _, codes = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, codes.ravel(), (Y - centre) / unit, weight, rows)
+        data = replace(data, Y=(data.Y - centre) / unit)
         loss: Any = Squared()
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())

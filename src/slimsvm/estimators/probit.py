@@ -14,9 +14,9 @@ from ..rows import Array
 from ..solvers.expectation_maximisation import probit_round
 from ..solvers.reweighted import reweighted, without_effect
 from .base import KernelClassifier
+from .dictionary import make_dictionary, store_columns, warn_empty
 from .probabilities import class_probabilities
 from .training import with_equal_targets
-from .dictionary import make_dictionary, store_columns, warn_empty
 
 
 class SparseProbitClassifier(KernelClassifier):
