@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import os
+from pathlib import Path
 
 # scikit-learn skips its array-API check unless this is set before SciPy is imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
@@ -21,3 +22,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
 )
 settings.load_profile("slimsvm")
+
+
+def pytest_runtest_setup(item):
+    """Tests marked "published" need the published data, which are not part of the project."""
+    directory = os.environ.get("SLIMSVM_DATA", "")
+    if item.get_closest_marker("published") and not Path(directory or "/nonexistent").is_dir():
+        pytest.skip("SLIMSVM_DATA names no directory with the published data sets")

@@ -43,7 +43,12 @@ def draw(comparisons: list[Comparison], output: Path) -> None:
     draw_path(left, first)
     draw_sizes(right, comparisons)
     figure.suptitle(
-        "A searched SVC, and models with a few vectors", x=0.012, ha="left", fontsize=15, color=INK, weight="bold"
+        "A searched SVC, and models with a few vectors",
+        x=0.012,
+        ha="left",
+        fontsize=15,
+        color=INK,
+        weight="bold",
     )
     figure.savefig(output, dpi=120)
 

@@ -20,6 +20,8 @@ from .ridge import COLUMNS, PENALTIES, WIDTHS, ridge_search
 # Iterations of L-BFGS at each size on the way, by what is learnt, and at the last size.
 ITERATIONS = {"fixed": 60, "one": 60, "per_feature": 200}
 CLUSTERED_ITERATIONS, LAST_ITERATIONS = 120, 300
+# The same where nothing but coefficients is fitted, which is convex.
+SELECTED_ITERATIONS = 20
 # The learnt widths of a model with fewer vectors than this are extreme, and a bad start for a larger one.
 FRESH_SIZE = 16
 # Above this size, cluster centres are the better start than a smaller model with vectors added.
@@ -337,7 +339,7 @@ class SelectedRows:
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
     ) -> Iterator[RowModel]:
         """Models of these sizes, each grown from the one before."""
-        yield from (model for model, _ in self._grown(setting, weight, sizes, rng, ITERATIONS["fixed"]))
+        yield from (model for model, _ in self._grown(setting, weight, sizes, rng, SELECTED_ITERATIONS))
 
     def _grown(
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator, max_iter: int
