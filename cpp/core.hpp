@@ -115,8 +115,7 @@ struct RefineJob {
   double rounding;  // half-width of the rounded corner: rounded hinge and insensitive
   double epsilon;   // insensitive
   Widths widths;
-  double pull;  // 1/2 pull |log widths - their start|^2 is added
-  double tol;   // relative decrease below which the search ends
+  double tol;  // relative decrease below which the search ends
   Index max_iterations, memory;
   Index n, d, m, k;
   double* vectors;     // (m, d) start in, result out; as all below

@@ -309,12 +309,6 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
     for (Index c = 0; c < d; ++c)
       g[at.widths + (job.widths == Widths::one ? 0 : c)] -=
           sum<double>(load<double>(work.in_widths + c * width));
-    const Index count = job.widths == Widths::one ? 1 : d;
-    for (Index c = 0; c < count; ++c) {
-      const double away = p[at.widths + c] - work.start[c];
-      value += 0.5 * job.pull * away * away;
-      g[at.widths + c] += job.pull * away;
-    }
   }
   return value;
 }

@@ -61,7 +61,6 @@ def refine(
     log_widths: NDArray[np.float64],
     factor: NDArray[np.float64],
     widths: str,
-    pull: float,
     max_iterations: int,
     tol: float,
     memory: int,

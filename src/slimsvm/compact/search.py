@@ -37,7 +37,7 @@ TUNED_SIZE, LARGEST_TUNED = 32, 128
 # Vectors, for each output, of the models by which settings are compared.
 COMPARED_SIZE = 8
 # They are doubled, up to the second number, while their error is this many times that of ridge regression.
-TOO_SMALL, LARGEST_COMPARED = 2.0, 64
+TOO_SMALL, LARGEST_COMPARED = 4.0, 64
 # A neighbour on the grid counts with this weight against 2 of the point itself: the error is noisy, and flat.
 NEIGHBOUR = 1.0
 # At the compared size, a kind of widths that learns more is dropped if it is not better than one that learns less,

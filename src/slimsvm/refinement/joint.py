@@ -90,7 +90,7 @@ def refine_jointly(
         factor = _basis(model)
         vectors, coef, intercept, log_widths, value, n_iter, _ = _core.refine(
             X, Y, weights, penalty, *core_loss(loss), model.vectors, np.ascontiguousarray(model.coef),
-            model.intercept, model.log_widths, factor, widths, 0.0, max_iter, tol, MEMORY,
+            model.intercept, model.log_widths, factor, widths, max_iter, tol, MEMORY,
         )  # fmt: skip
         return RbfModel(vectors, coef, intercept, log_widths), value, n_iter
     with ThreadPoolExecutor(n_threads) as pool:
