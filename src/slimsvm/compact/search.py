@@ -34,7 +34,7 @@ LEARNT_FACTORS = ((1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0))
 TUNING_FACTORS = ((4.0, 1.0), (4.0, 0.25), (1.0, 0.25))
 TUNING_ROUNDS = 2
 TUNED_SIZE, LARGEST_TUNED = 32, 128
-# Vectors, for each output, of the models by which settings are compared.
+# Vectors of the models by which settings are compared, times the square root of the number of outputs.
 COMPARED_SIZE = 8
 # They are doubled, up to the second number, while their error is this many times that of ridge regression.
 TOO_SMALL, LARGEST_COMPARED = 4.0, 64
@@ -230,7 +230,8 @@ def _search_settings(
 ) -> None:
     machine = trial.machine
     width, penalty, expected = first
-    sizes = [min(COMPARED_SIZE * machine.data.Y.shape[1], limits.max_vectors)]
+    n_outputs = machine.data.Y.shape[1]
+    sizes = [min(COMPARED_SIZE * int(np.ceil(np.sqrt(n_outputs))), limits.max_vectors)]
     largest = min(max(sizes[0], LARGEST_COMPARED), limits.max_vectors)
     start = Setting(width, penalty, limits.kinds[0])
     while sizes[0] < largest:  # until the models are large enough for what ridge regression has found
