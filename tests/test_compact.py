@@ -156,6 +156,15 @@ def test_a_row_of_weight_zero_is_absent(banana):
     assert with_zeros.decision_function(T).tobytes() == without.decision_function(T).tobytes()
 
 
+def test_one_weight_for_all_rows(banana):
+    X, T, y, _ = banana
+    for estimator, target in ((CompactSVC(random_state=0), y), (CompactSVR(random_state=0), X[:, 0])):
+        wanted = estimator.fit(X[:100], target[:100], sample_weight=np.full(100, 2.0)).predict(T)
+        np.testing.assert_array_equal(
+            estimator.fit(X[:100], target[:100], sample_weight=2.0).predict(T), wanted
+        )
+
+
 def test_every_kind_of_input(banana, model):
     X, T, y, _ = banana
     wanted = model.decision_function(T)
@@ -239,9 +248,8 @@ def test_given_parameters_are_kept(banana):
     X, _, y, _ = banana
     model = CompactSVC(C=3.0, gamma=0.7, widths="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
     assert model.C_ == pytest.approx(3.0)
-    fixed = CompactSVC(gamma=[0.5, 2.0], scale=False, max_vectors=6, random_state=0).fit(X, y)
-    if len(set(fixed.path_["widths"])) == 1 and fixed.path_["widths"][0] == "fixed":
-        assert fixed.gamma_[1] / fixed.gamma_[0] == pytest.approx(4.0)
+    two = CompactSVC(gamma=[0.5, 2.0], widths="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
+    assert two.gamma_[1] / two.gamma_[0] == pytest.approx(4.0)
     with pytest.raises(ValueError, match="gamma has 3 entries, but X has 2 features"):
         CompactSVC(gamma=[1.0, 2.0, 3.0]).fit(X, y)
 

@@ -139,7 +139,8 @@ class CompactSVC(Compact, KernelClassifier):
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         given = np.ones(len(weight))
         if sample_weight is not None:
-            given = np.asarray(sample_weight, dtype=np.float64)[rows]
+            every = np.asarray(sample_weight, dtype=np.float64)
+            given = every[rows] if every.ndim else np.full(len(rows), float(every))
         self._kept_rows = rows
         data = with_equal_targets(X, codes, Y, weight, rows)
         groups = data.Y.argmax(axis=1) if data.Y.shape[1] > 1 else (data.Y[:, 0] > 0).astype(np.intp)
