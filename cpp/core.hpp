@@ -110,7 +110,8 @@ struct RefineJob {
   const double* Y;        // (n, k)
   const double* weights;  // (n, k)
   const double* penalty;  // (k)
-  const double* factor;   // (m, m) lower Cholesky factor of the vectors' kernel matrix at the start
+  const double*
+      factor;  // (m, m) lower triangular: coefficients are factor'^-1 times those searched for
   RefineLoss loss;
   double rounding;  // half-width of the rounded corner: rounded hinge and insensitive
   double epsilon;   // insensitive

@@ -144,6 +144,21 @@ class MovedVectors:
     def _start(self, setting: Setting, Y: Array, weights: Array) -> RbfModel:
         return constant(Y, weights, self.log_shape + np.log(setting.width))
 
+    def _grown(
+        self,
+        setting: Setting,
+        model: RbfModel,
+        X: Array,
+        Y: Array,
+        weights: Array,
+        size: int,
+        rng: np.random.Generator,
+    ) -> RbfModel:
+        """The model with vectors added, or a fresh one where its learnt widths would be a bad start."""
+        if setting.widths != "fixed" and model.n_vectors < FRESH_SIZE:
+            model = self._start(setting, Y, weights)
+        return grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
+
     def path(
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
     ) -> Iterator[RbfModel]:
@@ -153,12 +168,10 @@ class MovedVectors:
         model = self._start(setting, Y, weights)
         penalty = np.full(Y.shape[1], setting.penalty)
         for size in sizes:
-            if setting.widths != "fixed" and model.n_vectors < FRESH_SIZE:
-                model = self._start(setting, Y, weights)
             if setting.widths == "fixed" and min(size, len(X)) >= CLUSTERED_SIZE:
                 model = self._clustered(setting, rows, weight[rows], min(size, len(X)), rng)
             else:
-                model = grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
+                model = self._grown(setting, model, X, Y, weights, size, rng)
             model, _, _ = refine_jointly(
                 model, X, Y, weights, self.data.loss, penalty, widths=setting.widths,
                 max_iter=_iterations(setting, model, len(X)), tol=TOLERANCE,
@@ -200,9 +213,7 @@ class MovedVectors:
         value, best = np.inf, self._start(setting, Y, weights)
         if size < CLUSTERED_SIZE or setting.widths != "fixed":
             for step in sizes:
-                if setting.widths != "fixed" and best.n_vectors < FRESH_SIZE:
-                    best = self._start(setting, Y, weights)
-                best = grow(best, X, Y, weights, data.loss, min(step, size), rng)
+                best = self._grown(setting, best, X, Y, weights, min(step, size), rng)
                 best, value, n_iter = refined(best, _iterations(setting, best, len(X)), TOLERANCE)
             yield best, n_iter
         if setting.widths == "per_feature" and data.n <= FEW_ROWS:

@@ -262,17 +262,8 @@ def _search_settings(
     errors = {kinds[0]: found[best]}
     state.settings = {kinds[0]: base}
     for kind in kinds[1:]:
-        tried = {
-            Setting(
-                base.width * (a if limits.width is None else 1.0),
-                base.penalty * (a * b if limits.penalty is None else 1.0),
-                kind,
-            ): None
-            for a, b in (LEARNT_FACTORS if kind == "per_feature" else ((1.0, 1.0),))
-        }
-        results = [trial.at(setting, sizes) for setting in tried]
-        least = int(np.argmin([trial.mean(result) for result in results]))
-        state.settings[kind], errors[kind] = list(tried)[least], results[least]
+        factors = LEARNT_FACTORS if kind == "per_feature" else ((1.0, 1.0),)
+        state.settings[kind], errors[kind] = _best_around(trial, limits, base, kind, factors, sizes)
         report(f"widths {kind}: error {trial.mean(errors[kind]):.4g}")
     for less, more in itertools.combinations(kinds, 2):
         if less in state.settings and more in state.settings:
@@ -284,25 +275,40 @@ def _search_settings(
     state.setting = next(iter(state.settings.values()))
 
 
+def _best_around(
+    trial: _Trial,
+    limits: Limits,
+    base: Setting,
+    kind: str,
+    factors: Sequence[tuple[float, float]],
+    sizes: Sequence[int],
+) -> tuple[Setting, Array]:
+    """The best of the settings these factors on width and penalty lead to, and its errors; what is given stays."""
+    tried = list(
+        dict.fromkeys(
+            Setting(
+                base.width * (a if limits.width is None else 1.0),
+                base.penalty * (a * b if limits.penalty is None else 1.0),
+                kind,
+            )
+            for a, b in factors
+        )
+    )
+    results = [trial.at(setting, sizes) for setting in tried]
+    least = int(np.argmin([trial.mean(result) for result in results]))
+    return tried[least], results[least]
+
+
 def _tune_on_more_rows(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
     """More rows bear narrower kernels and less regularisation: go on while the error falls."""
     size = min(TUNED_SIZE * trial.machine.data.Y.shape[1], limits.max_vectors, LARGEST_TUNED)
     for kind, setting in state.settings.items():
         errors = trial.at(setting, [size])
         for _ in range(TUNING_ROUNDS):
-            tried = {
-                Setting(
-                    setting.width * (a if limits.width is None else 1.0),
-                    setting.penalty * (a * b if limits.penalty is None else 1.0),
-                    kind,
-                ): None
-                for a, b in TUNING_FACTORS
-            }
-            results = [trial.at(candidate, [size]) for candidate in tried]
-            least = int(np.argmin([trial.mean(result) for result in results]))
-            if not trial.mean(results[least]) < trial.mean(errors):
+            candidate, found = _best_around(trial, limits, setting, kind, TUNING_FACTORS, [size])
+            if not trial.mean(found) < trial.mean(errors):
                 break
-            setting, errors = list(tried)[least], results[least]
+            setting, errors = candidate, found
             report(
                 f"more rows, widths {kind}: width {setting.width:.3g}, C {1 / setting.penalty:.3g}, "
                 f"error {trial.mean(errors):.4g}"
@@ -334,7 +340,7 @@ def _improves(trial: _Trial, errors: list[Array], *, large: bool) -> bool:
 
 def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
     sensible = limits.max_vectors if limits.wished else np.sqrt(trial.machine.data.count.sum())
-    chosen: tuple[Array, int] | None = None  # errors at the best size of the chosen kind
+    chosen: Array | None = None  # errors at the best size of the chosen kind
     for kind in limits.kinds:
         if kind not in state.settings:
             continue
@@ -349,10 +355,10 @@ def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable
                 break
         best = int(np.argmin([trial.mean(e) for e in errors]))
         if chosen is not None:
-            gain = chosen[0] - errors[best]
+            gain = chosen - errors[best]
             if trial.mean(gain) <= BETTER * trial.standard_error(gain):
                 continue
-        chosen = errors[best], best
+        chosen = errors[best]
         for at, error in enumerate(errors):
             behind = error - errors[best]
             if trial.mean(behind) <= NEAR * trial.standard_error(behind):

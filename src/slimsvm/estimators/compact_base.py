@@ -14,15 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..budget import bytes_for, max_vectors_for, single_row_latency_us
-from ..compact import (
-    Choice,
-    Limits,
-    MovedVectors,
-    Observations,
-    SelectedRows,
-    choose,
-)
-from ..compact.machines import Machine, RowModel
+from ..compact import Choice, Limits, Machine, MovedVectors, Observations, SelectedRows, choose
+from ..compact.machines import RowModel
 from ..compact.search import LARGEST
 from ..errors import BudgetError
 from ..expansion import KernelExpansion
@@ -82,9 +75,7 @@ class Compact(KernelEstimator):
             make = self._moved if moved else self._selected
             machine: Machine = make(data, count, classify, loss)
             kinds = self._kinds(moved, data.X.shape[1])
-            width = None if self.gamma is None or np.ndim(self.gamma) == 1 else self._given_width(data.X)
-            if np.ndim(self.gamma) == 1:
-                width = 1.0
+            width = self._given_width(data.X)
             penalty = None if self.C is None else 1.0 / self.C
             largest = self._largest(data)
             limits = Limits(largest, self.max_vectors is not None, width, penalty, kinds)
@@ -125,23 +116,30 @@ class Compact(KernelEstimator):
         both = ("fixed", "per_feature") if n_features <= LEARNT_FEATURES else ("fixed",)
         return kinds.get(self.widths, both)
 
-    def _given_width(self, X: Rows) -> float:
-        gamma = resolve_gamma("auto", X) if isinstance(self.gamma, str) else self.gamma
-        return float(gamma)
+    def _given_width(self, X: Rows) -> float | None:
+        """The width that `gamma` names; one width for each feature is the scaling's, and the factor on it 1."""
+        if self.gamma is None:
+            return None
+        if np.ndim(self.gamma) == 1:
+            return 1.0
+        # on scaled inputs "scale" is "auto"
+        return float(resolve_gamma("auto", X) if isinstance(self.gamma, str) else self.gamma)
+
+    def _given_widths(self, X: Rows) -> Array | None:  # (d,)
+        """The widths of the features that `gamma` names, if it does."""
+        if np.ndim(self.gamma) != 1:
+            return None
+        given = np.asarray(resolve_gamma(self.gamma, X))
+        if len(given) != X.shape[1]:
+            raise ValueError(f"gamma has {len(given)} entries, but X has {X.shape[1]} features.")
+        return given
 
     def _shape(self, X: Rows, weight: Array) -> Array:  # (d,)
         """Width of each feature relative to that of the setting, in the units of X."""
-        spread = np.ones(X.shape[1])
-        if self.scale:
-            spread = _spread(X, weight)
-            if isinstance(self.kernel, str) and self.kernel == "laplacian":
-                spread = np.sqrt(spread)
-        shape = 1.0 / np.square(spread)
-        if np.ndim(self.gamma) == 1:
-            shape = shape * resolve_gamma(self.gamma, X)
-            if len(np.asarray(self.gamma)) != X.shape[1]:
-                raise ValueError(f"gamma has {len(self.gamma)} entries, but X has {X.shape[1]} features.")
-        return shape
+        spread = _spread(X, weight) if self.scale else np.ones(X.shape[1])
+        shape = 1.0 / (spread if self.kernel == "laplacian" else np.square(spread))
+        given = self._given_widths(X)
+        return shape if given is None else shape * given
 
     def _moved(self, data: TrainingSet, count: Array, classify: bool, loss: Any) -> MovedVectors:
         X = data.X.toarray() if sparse.issparse(data.X) else data.X
@@ -154,10 +152,8 @@ class Compact(KernelEstimator):
         if self.scale:
             raw = np.maximum(np.square(spread), 1e-12 * np.square(spread).max())
             shapes.append(raw / raw.mean())
-        if np.ndim(self.gamma) == 1:
-            given = np.asarray(resolve_gamma(self.gamma, X))
-            if len(given) != X.shape[1]:
-                raise ValueError(f"gamma has {len(given)} entries, but X has {X.shape[1]} features.")
+        given = self._given_widths(X)
+        if given is not None:
             shapes = [np.maximum(given, 1e-12 * given.max())]
         scaled = (X - self._centre) / spread
         observations = Observations(scaled, data.Y, data.weight, count, classify, loss)
@@ -218,7 +214,6 @@ class Compact(KernelEstimator):
             )
             return single_row_latency_us(expansion)
 
-        low, high = 0, largest
         if latency(largest) <= wanted:
             return largest
         least = latency(1)
@@ -228,7 +223,7 @@ class Compact(KernelEstimator):
                 f"{least / LATENCY_MARGIN:.3g} microseconds on this machine with a single vector. Raise it to at "
                 "least that."
             )
-        low = 1
+        low, high = 1, largest
         while high - low > max(1, low // 16):
             middle = (low + high) // 2
             low, high = (middle, high) if latency(middle) <= wanted else (low, middle)
