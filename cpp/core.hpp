@@ -34,9 +34,10 @@ struct Job {
   const T* intercept;  // (k) or nullptr
   T* out;              // (n, k) or (n, m)
   Index n, m, d, k;
-  T* panels;       // packed vectors, see Table::panel_count and panel_size
-  T* panel_norms;  // squared norms of the packed vectors
-  T* panel_coef;   // coefficients in panel order
+  T* panels;        // packed vectors, see Table::panel_count and panel_size
+  T* panel_norms;   // squared norms of the packed vectors
+  T* panel_coef;    // coefficients in panel order
+  int* not_finite;  // set to 1 if a squared norm of a row of X is not finite (rbf), or nullptr
 };
 
 // What one instruction set offers for one floating-point type.

@@ -1,4 +1,5 @@
 // expansion() and gram() for one instruction set (SLIMSVM_ISA); built once per set.
+#include "row_lanes.hpp"
 #include "tile.hpp"
 
 namespace slimsvm {
@@ -20,6 +21,7 @@ Index block_size(Index d) {
 // Rows, their norms, and one vector of partial sums for each row and output.
 template <class T>
 Index scratch_size(const Job<T>& job) {
+  if (has_few_vectors(job)) return few_vectors_scratch(job);
   const Index rows = block_size<T>(job.d);
   const Index sums = job.coef ? rows * job.k * lanes<T> : 0;
   return rows * job.d + rows + sums + 3 * lanes<T>;
@@ -27,6 +29,10 @@ Index scratch_size(const Job<T>& job) {
 
 template <class T>
 void pack(const Job<T>& job, Index p) {
+  if (has_few_vectors(job)) {
+    if (p == 0) pack_few_vectors(job);
+    return;
+  }
   const Panel<T> panel = panel_at(job, p);
   const Index width = panel.vectors * lanes<T>;
   T* columns = const_cast<T*>(panel.columns);
@@ -77,6 +83,13 @@ void interleave(const Job<T>& job, Index begin, Index count, T* rows, T* norms) 
     }
     for (int r = 0; r < tile_rows; ++r) norms[start + r] = squares[r];
   }
+}
+
+template <class T>
+bool is_finite(const T* values, Index count) {
+  T doubt = T(0);  // not-a-number once a value is not finite
+  for (Index i = 0; i < count; ++i) doubt += values[i] - values[i];
+  return doubt == T(0);
 }
 
 // Stores kernel values: the epilogue of gram.
@@ -147,6 +160,7 @@ void block_panel(const Job<T>& job, const K& kernel, const Panel<T>& panel, Inde
 
 template <class T, class K>
 void rows_of(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
+  if (has_few_vectors(job)) return rows_of_few_vectors<T, K>(job, begin, end, scratch, poll);
   const K kernel(job);
   const Index size = block_size<T>(job.d);
   T* rows = scratch;
@@ -156,6 +170,7 @@ void rows_of(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
   for (Index row = begin; row < end; row += size) {
     const Index count = end - row < size ? end - row : size;
     interleave(job, row, count, rows, norms);
+    if (K::needs_norms && !is_finite(norms, count)) report_not_finite(job);
     if (job.coef)
       std::memset(sums, 0, static_cast<std::size_t>(size * job.k * lanes<T>) * sizeof(T));
     for (Index p = 0; p < panel_count; ++p) {
@@ -204,6 +219,7 @@ void few_of(const Job<T>& job, Index row, T* scratch, Poll poll) {
     scratch[i] = sum<T>(total + other);
     if (i % poll_every == poll_every - 1 && poll(poll_every * job.d)) return;
   }
+  if (K::needs_norms && !is_finite(scratch, job.m)) report_not_finite(job);
   for (Index i = 0; i < job.m; i += lanes<T>)
     store<T>(scratch + i, kernel.value_plain(load<T>(scratch + i)));
   if (!job.coef) {

@@ -7,12 +7,18 @@
 namespace slimsvm {
 namespace SLIMSVM_ISA {
 
+// Says that a row is not finite, or too large for its square to be; any thread may.
+template <class T>
+SLIMSVM_INLINE void report_not_finite(const Job<T>& job) {
+  if (job.not_finite) __atomic_store_n(job.not_finite, 1, __ATOMIC_RELAXED);
+}
+
 // Each kernel names the term summed over the inputs (`accumulate`, and `accumulate_plain` for two
 // vectors that were not centred and scaled beforehand) and the map from that sum to its value.
 
 template <class T>
 struct Rbf {
-  static constexpr bool needs_norms = true;
+  static constexpr bool needs_norms = true, scaled = true;
   explicit Rbf(const Job<T>&) {}
   static SLIMSVM_INLINE Vec<T> accumulate(Vec<T> sum, Vec<T> x, Vec<T> v) { return x * v + sum; }
   static SLIMSVM_INLINE Vec<T> accumulate_plain(Vec<T> sum, Vec<T> x, Vec<T> v, Vec<T> scale) {
@@ -21,17 +27,17 @@ struct Rbf {
   }
   // |x - v|^2 by the norms; rounding may leave it slightly negative
   SLIMSVM_INLINE Vec<T> value(Vec<T> dot, Vec<T> x_norm, Vec<T> v_norm) const {
-    return value_plain((x_norm + v_norm) - static_cast<T>(2) * dot);
+    return from_negative(static_cast<T>(2) * dot - (x_norm + v_norm));
   }
-  SLIMSVM_INLINE Vec<T> value_plain(Vec<T> distance) const {
-    distance = distance < static_cast<T>(0) ? Vec<T>{} : distance;
-    return exp_negative<T>(-distance);
+  SLIMSVM_INLINE Vec<T> value_plain(Vec<T> distance) const { return from_negative(-distance); }
+  static SLIMSVM_INLINE Vec<T> from_negative(Vec<T> x) {
+    return exp_negative<T>(x > static_cast<T>(0) ? Vec<T>{} : x);
   }
 };
 
 template <class T>
 struct Laplacian {
-  static constexpr bool needs_norms = false;
+  static constexpr bool needs_norms = false, scaled = true;
   explicit Laplacian(const Job<T>&) {}
   static SLIMSVM_INLINE Vec<T> accumulate(Vec<T> sum, Vec<T> x, Vec<T> v) {
     return sum + absolute<T>(x - v);
@@ -47,7 +53,7 @@ struct Laplacian {
 
 template <class T>
 struct DotProduct {
-  static constexpr bool needs_norms = false;
+  static constexpr bool needs_norms = false, scaled = false;
   static SLIMSVM_INLINE Vec<T> accumulate(Vec<T> sum, Vec<T> x, Vec<T> v) { return x * v + sum; }
   static SLIMSVM_INLINE Vec<T> accumulate_plain(Vec<T> sum, Vec<T> x, Vec<T> v, Vec<T>) {
     return x * v + sum;

@@ -1,12 +1,14 @@
 // Bindings only: shapes, dtypes, the GIL. What is bound is described in README.md beside this file.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "dispatch.hpp"
@@ -59,7 +61,8 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> vector(std::unique_ptr<T[]> memory, std::
 template <class T>
 Output<T> run(const std::string& kind, double gamma, double coef0, int degree,
               const Input<double, 1>& widths, const Input<T, 2>& X, const Input<T, 2>& vectors,
-              const T* coef, const T* intercept, Index columns, int n_threads) {
+              const T* coef, const T* intercept, Index columns, int n_threads,
+              int* not_finite = nullptr) {
   Job<T> job{};
   job.kind = kind_of(kind);
   job.gamma = static_cast<T>(gamma);
@@ -73,6 +76,7 @@ Output<T> run(const std::string& kind, double gamma, double coef0, int degree,
   job.d = static_cast<Index>(X.shape(1));
   job.m = static_cast<Index>(vectors.shape(0));
   job.k = columns;
+  job.not_finite = not_finite;
   require(static_cast<Index>(vectors.shape(1)) == job.d,
           "X and vectors must have the same number of columns");
   require(degree >= 0, "degree must not be negative");
@@ -91,15 +95,34 @@ Output<T> run(const std::string& kind, double gamma, double coef0, int degree,
 }
 
 template <class T>
+void require_model(const Input<T, 2>& vectors, const Input<T, 2>& coef,
+                   const Input<T, 1>& intercept) {
+  require(coef.shape(0) == vectors.shape(0), "coef must have one row for each vector");
+  require(intercept.shape(0) == coef.shape(1),
+          "intercept must have one entry for each column of coef");
+}
+
+template <class T>
 Output<T> expansion(const std::string& kind, double gamma, double coef0, int degree,
                     const Input<double, 1>& widths, const Input<T, 2>& X,
                     const Input<T, 2>& vectors, const Input<T, 2>& coef,
                     const Input<T, 1>& intercept, int n_threads) {
-  require(coef.shape(0) == vectors.shape(0), "coef must have one row for each vector");
-  require(intercept.shape(0) == coef.shape(1),
-          "intercept must have one entry for each column of coef");
+  require_model<T>(vectors, coef, intercept);
   return run<T>(kind, gamma, coef0, degree, widths, X, vectors, coef.data(), intercept.data(),
                 static_cast<Index>(coef.shape(1)), n_threads);
+}
+
+// The expansion of an RBF kernel; None if a row is not finite, or so large that its square is not.
+template <class T>
+std::optional<Output<T>> finite_expansion(const Input<double, 1>& widths, const Input<T, 2>& X,
+                                          const Input<T, 2>& vectors, const Input<T, 2>& coef,
+                                          const Input<T, 1>& intercept, int n_threads) {
+  require_model<T>(vectors, coef, intercept);
+  int not_finite = vectors.shape(0) == 0;  // without a distance nothing is seen
+  auto out = run<T>("rbf", 0.0, 0.0, 0, widths, X, vectors, coef.data(), intercept.data(),
+                    static_cast<Index>(coef.shape(1)), n_threads, &not_finite);
+  if (not_finite) return std::nullopt;
+  return out;
 }
 
 template <class T>
@@ -301,6 +324,8 @@ void bind(nb::module_& m) {
   m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
         "widths"_a.noconvert(), "X"_a.noconvert(), "vectors"_a.noconvert(), "coef"_a.noconvert(),
         "intercept"_a.noconvert(), "n_threads"_a);
+  m.def("finite_expansion", &finite_expansion<T>, "widths"_a.noconvert(), "X"_a.noconvert(),
+        "vectors"_a.noconvert(), "coef"_a.noconvert(), "intercept"_a.noconvert(), "n_threads"_a);
   m.def("gram", &gram<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a, "widths"_a.noconvert(),
         "X"_a.noconvert(), "vectors"_a.noconvert(), "n_threads"_a);
   m.def("box_cd", &box_cd<T>, "A"_a.noconvert(), "target"_a.noconvert(), "ridge"_a.noconvert(),

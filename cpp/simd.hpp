@@ -86,6 +86,38 @@ SLIMSVM_INLINE Vec<T> exchange(Vec<T> v, std::integer_sequence<int, i...>) {
 #endif
 }
 
+// Lanes of a and b by number, those of b counted on from those of a.
+template <class T, int... i>
+SLIMSVM_INLINE Vec<T> pick(Vec<T> a, Vec<T> b, std::integer_sequence<int, i...>) {
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, i...);
+#else
+  return __builtin_shuffle(a, b, Mask<T>{i...});
+#endif
+}
+
+// One step of `transpose`: exchanges blocks of `distance` lanes between a and b.
+template <class T, int distance, int... i>
+SLIMSVM_INLINE void exchange_blocks(Vec<T>& a, Vec<T>& b, std::integer_sequence<int, i...>) {
+  constexpr int n = lanes<T>;
+  using Low = std::integer_sequence<int, (i & distance ? n + (i ^ distance) : i)...>;
+  using High = std::integer_sequence<int, (i & distance ? n + i : i + distance)...>;
+  const Vec<T> low = pick<T>(a, b, Low{});
+  b = pick<T>(a, b, High{});
+  a = low;
+}
+
+// Transposes a square of registers; what is not used of the result is not computed.
+template <class T, int distance = lanes<T> / 2>
+SLIMSVM_INLINE void transpose(Vec<T> (&v)[lanes<T>]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < lanes<T>; ++r)
+    if (!(r & distance))
+      exchange_blocks<T, distance>(v[r], v[r + distance],
+                                   std::make_integer_sequence<int, lanes<T>>{});
+  if constexpr (distance > 1) transpose<T, distance / 2>(v);
+}
+
 // The sum of the lanes, always in the same order.
 template <class T, int distance = lanes<T> / 2>
 SLIMSVM_INLINE T sum(Vec<T> v) {
@@ -138,8 +170,7 @@ template <class T>
 SLIMSVM_INLINE Vec<T> exp_negative(Vec<T> x) {
   using E = Exp<T>;
   using I = typename Lanes<T>::Integer;
-  const Mask<T> vanishes = x < E::lowest;
-  x = vanishes ? broadcast<T>(E::lowest) : x;
+  const Mask<T> vanishes = x < E::lowest;  // what is computed for these lanes is dropped
   const Vec<T> shifted = x * static_cast<T>(1.4426950408889634074) + E::round;
   const Vec<T> k = shifted - E::round;
   Vec<T> r = x - k * E::ln2_high;

@@ -16,7 +16,7 @@ from slimsvm import _core
 TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
 ROWS = (1, 2, 3, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 20)  # around the edges of tiles and of the short path
 VECTORS = (1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 64, 65, 96, 97, 100)
-FEATURES = (1, 2, 3, 15, 16, 17, 33)
+FEATURES = (1, 2, 3, 6, 15, 16, 17, 33)
 OUTPUTS = (1, 3)
 NO_WIDTHS = np.empty(0)
 
@@ -97,7 +97,7 @@ def _compare_block(name, parameters, truth, X, Z) -> None:
 def compare_threads() -> None:
     """The bits do not depend on the number of threads."""
     rng = np.random.default_rng(1)
-    for n, m, d, k in ((1000, 77, 5, 1), (515, 130, 33, 3), (9, 5, 2, 1)):
+    for n, m, d, k in ((1000, 77, 5, 1), (515, 130, 33, 3), (9, 5, 2, 1), (1003, 11, 7, 1), (517, 20, 33, 3)):
         for dtype in (np.float32, np.float64):
             X, Z = (rng.standard_normal((rows, d)).astype(dtype) for rows in (n, m))
             coef, intercept = rng.standard_normal((m, k)).astype(dtype), np.ones(k, dtype=dtype)
@@ -109,6 +109,28 @@ def compare_threads() -> None:
                     assert again.tobytes() == alone.tobytes(), f"expansion {name} {threads=}"
                     again = _core.gram(name, *parameters, X, Z, threads)
                     assert again.tobytes() == block.tobytes(), f"gram {name} {threads=}"
+
+
+def compare_finite() -> None:
+    """The expansion that watches for what is not finite: the same bits, and nothing where there is such a row."""
+    rng = np.random.default_rng(2)
+    for n in (1, 7, 8, 9, 40, 300):
+        for m in (1, 9, 60):
+            for dtype in (np.float32, np.float64):
+                X, Z = (rng.standard_normal((rows, 5)).astype(dtype) for rows in (n, m))
+                coef, intercept = rng.standard_normal((m, 2)).astype(dtype), np.ones(2, dtype=dtype)
+                widths = np.array([0.1, 0.2, 0.0, 0.3, 0.4])
+                wanted = _core.expansion("rbf", 0.0, 0.0, 0, widths, X, Z, coef, intercept, 1)
+                for threads in (1, 3):
+                    got = _core.finite_expansion(widths, X, Z, coef, intercept, threads)
+                    assert got.tobytes() == wanted.tobytes(), (n, m, dtype, threads)
+                    for value in (np.nan, np.inf, -np.inf, np.finfo(dtype).max):
+                        dirty = X.copy()
+                        dirty[rng.integers(n), 2 if value != np.finfo(dtype).max else 1] = value
+                        got = _core.finite_expansion(widths, dirty, Z, coef, intercept, threads)
+                        assert got is None, (n, m, dtype, threads, value)
+    nothing = np.zeros((0, 5))
+    assert _core.finite_expansion(widths, np.ones((3, 5)), nothing, np.zeros((0, 1)), np.ones(1), 1) is None
 
 
 def fork_after_threads() -> None:

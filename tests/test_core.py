@@ -52,6 +52,11 @@ def test_bits_do_not_depend_on_the_number_of_threads(isa):
     run_well("compare_threads()", isa)
 
 
+@every_instruction_set
+def test_rows_that_are_not_finite_are_seen(isa):
+    run_well("compare_finite()", isa)
+
+
 def test_the_best_instruction_set_is_the_default():
     assert "baseline" in _core.instruction_sets()
     if not os.environ.get("SLIMSVM_ISA"):
@@ -72,13 +77,14 @@ def test_an_unknown_instruction_set_is_an_import_error():
 @every_dtype
 @every_kernel
 @pytest.mark.parametrize("shift", [0.0, 1e4])
-def test_error_relative_to_the_largest_output(name, dtype, shift):
+@pytest.mark.parametrize("m", [11, 100])
+def test_error_relative_to_the_largest_output(name, dtype, shift, m):
     if shift and name not in ("rbf", "laplacian"):
         shift = 1.0  # products far from the origin are large by nature
     rng = np.random.default_rng(0)
     d = 20
-    X, Z = ((rng.standard_normal((rows, d)) + shift).astype(dtype) for rows in (500, 100))
-    coef = rng.standard_normal((100, 2)).astype(dtype)
+    X, Z = ((rng.standard_normal((rows, d)) + shift).astype(dtype) for rows in (500, m))
+    coef = rng.standard_normal((m, 2)).astype(dtype)
     intercept = np.array([0.5, -0.5], dtype=dtype)
     parameters, truth = kernels(d)[name]
     wanted = truth(X, Z) @ coef.astype(float) + intercept

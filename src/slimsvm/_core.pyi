@@ -17,6 +17,14 @@ def expansion(
     intercept: NDArray[Float],
     n_threads: int,
 ) -> NDArray[Float]: ...
+def finite_expansion(
+    widths: NDArray[np.float64],
+    X: NDArray[Float],
+    vectors: NDArray[Float],
+    coef: NDArray[Float],
+    intercept: NDArray[Float],
+    n_threads: int,
+) -> NDArray[Float] | None: ...
 def gram(
     kind: str,
     gamma: float,

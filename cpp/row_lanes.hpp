@@ -1,0 +1,181 @@
+// Models of few vectors: lanes run over the rows, and each vector is broadcast. Nothing is padded
+// to whole registers but the last rows, and no sum over lanes is needed, so two vectors cost a
+// quarter of eight.
+#pragma once
+
+#include "kernels.hpp"
+
+namespace slimsvm {
+namespace SLIMSVM_ISA {
+
+// Vectors whose sums are held in registers together: enough to hide the latency of multiply-adds.
+constexpr Index batch_size = 8;
+// Up to so many vectors this is faster than the tiles of tile.hpp, which read each row once for
+// more vectors.
+constexpr Index most_few_vectors = 32;
+
+template <class T>
+SLIMSVM_INLINE bool has_few_vectors(const Job<T>& job) {
+  return job.coef && job.m > 0 && job.m <= most_few_vectors;
+}
+
+// The vectors are split as evenly as can be; `use(first, size)` gets each batch.
+template <class T, class Use>
+SLIMSVM_INLINE void for_each_batch(const Job<T>& job, Use&& use) {
+  const Index count = (job.m + batch_size - 1) / batch_size;
+  const Index least = job.m / count, larger = job.m % count;
+  for (Index b = 0, first = 0; b < count; ++b) {
+    const Index size = least + (b < larger);
+    use(first, size);
+    first += size;
+  }
+}
+
+// Centres and scales the vectors: batch by batch, input by input.
+template <class T>
+void pack_few_vectors(const Job<T>& job) {
+  for_each_batch(job, [&](Index first, Index size) {
+    T* columns = job.panels + first * job.d;
+    T* norms = job.panel_norms + first;
+    T* coef = job.panel_coef + first * job.k;
+    for (Index c = 0; c < size; ++c) {
+      const T* vector = job.vectors + (first + c) * job.d;
+      T squares = T(0);
+      for (Index j = 0; j < job.d; ++j) {
+        const T v = job.scale ? (vector[j] - job.centre[j]) * job.scale[j] : vector[j];
+        squares = v * v + squares;  // the order of the rows
+        columns[j * size + c] = v;
+      }
+      norms[c] = squares;
+      for (Index o = 0; o < job.k; ++o) coef[o * size + c] = job.coef[(first + c) * job.k + o];
+    }
+  });
+}
+
+// Elements of scratch: rows by inputs, sums of the outputs, and a copy of the last rows.
+template <class T>
+Index few_vectors_scratch(const Job<T>& job) {
+  return lanes<T> * (job.d + job.k + job.d + lanes<T>);
+}
+
+// `count` <= columns inputs, from input j on, of as many rows as there are lanes; reads `lanes`
+// inputs of each row.
+template <class T, class K, int columns>
+SLIMSVM_INLINE void take_inputs(const Job<T>& job, const T* source, Index stride, Index j,
+                                Index count, T* tile, Vec<T>& squares) {
+  Vec<T> part[lanes<T>];
+#pragma GCC unroll 16
+  for (int r = 0; r < lanes<T>; ++r) part[r] = load<T>(source + r * stride + j);
+  transpose<T>(part);
+#pragma GCC unroll 16
+  for (int c = 0; c < columns; ++c) {
+    if (c >= count) break;
+    Vec<T> x = part[c];
+    if (K::scaled) x = (x - job.centre[j + c]) * job.scale[j + c];
+    if (K::needs_norms) squares = x * x + squares;
+    store<T>(tile + (j + c) * lanes<T>, x);
+  }
+}
+
+// Puts `lanes` rows side by side, input by input; the squared norms of the rows.
+template <class T, class K>
+SLIMSVM_INLINE Vec<T> take_rows(const Job<T>& job, const T* source, Index stride, T* tile) {
+  Vec<T> squares{};
+  Index j = 0;
+  for (; j + lanes<T> <= job.d; j += lanes<T>)
+    take_inputs<T, K, lanes<T>>(job, source, stride, j, lanes<T>, tile, squares);
+  const Index rest = job.d - j;
+  if (rest > lanes<T> / 2)
+    take_inputs<T, K, lanes<T>>(job, source, stride, j, rest, tile, squares);
+  else if (rest > lanes<T> / 4)
+    take_inputs<T, K, lanes<T> / 2>(job, source, stride, j, rest, tile, squares);
+  else if (rest > 0)
+    take_inputs<T, K, (lanes<T> + 3) / 4>(job, source, stride, j, rest, tile, squares);
+  return squares;
+}
+
+// Adds `size` vectors, from number `first` on, to the sums of `lanes` rows.
+template <class T, class K, int size>
+SLIMSVM_INLINE void add_batch(const Job<T>& job, const K& kernel, const T* tile, Vec<T> x_norm,
+                              Index first, T* sums) {
+  Vec<T> values[size] = {};
+  const T* columns = job.panels + first * job.d;
+  for (Index j = 0; j < job.d; ++j, columns += size) {
+    const Vec<T> x = load<T>(tile + j * lanes<T>);
+#pragma GCC unroll 8
+    for (int c = 0; c < size; ++c)
+      values[c] = K::accumulate(values[c], x, broadcast<T>(columns[c]));
+  }
+#pragma GCC unroll 8
+  for (int c = 0; c < size; ++c)
+    values[c] = kernel.value(values[c], x_norm, broadcast<T>(job.panel_norms[first + c]));
+  const T* coef = job.panel_coef + first * job.k;
+  for (Index o = 0; o < job.k; ++o, coef += size) {
+    Vec<T> total = load<T>(sums + o * lanes<T>);
+#pragma GCC unroll 8
+    for (int c = 0; c < size; ++c) total = values[c] * broadcast<T>(coef[c]) + total;
+    store<T>(sums + o * lanes<T>, total);
+  }
+}
+
+template <class T, class K>
+SLIMSVM_INLINE void add_any_batch(Index size, const Job<T>& job, const K& kernel, const T* tile,
+                                  Vec<T> x_norm, Index first, T* sums) {
+  switch (size) {
+    case 1: return add_batch<T, K, 1>(job, kernel, tile, x_norm, first, sums);
+    case 2: return add_batch<T, K, 2>(job, kernel, tile, x_norm, first, sums);
+    case 3: return add_batch<T, K, 3>(job, kernel, tile, x_norm, first, sums);
+    case 4: return add_batch<T, K, 4>(job, kernel, tile, x_norm, first, sums);
+    case 5: return add_batch<T, K, 5>(job, kernel, tile, x_norm, first, sums);
+    case 6: return add_batch<T, K, 6>(job, kernel, tile, x_norm, first, sums);
+    case 7: return add_batch<T, K, 7>(job, kernel, tile, x_norm, first, sums);
+    default: return add_batch<T, K, 8>(job, kernel, tile, x_norm, first, sums);
+  }
+}
+
+template <class T, class K>
+void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
+  const K kernel(job);
+  T* tile = scratch;
+  T* sums = tile + lanes<T> * job.d;
+  T* copy = sums + lanes<T> * job.k;
+  const Index padded = job.d + lanes<T>;
+  Vec<T> doubt{};  // not-a-number once a norm is not finite
+  for (Index row = begin; row < end; row += lanes<T>) {
+    const T* source = job.X + row * job.d;
+    Index stride = job.d;
+    // whole registers are read: at the end of X from a copy, filled up with the first of its rows
+    if ((row + lanes<T>)*job.d + lanes<T> > job.n * job.d) {
+      for (Index r = 0; r < lanes<T>; ++r) {
+        const T* from = row + r < job.n ? source + r * job.d : source;
+        for (Index j = 0; j < padded; ++j) copy[r * padded + j] = j < job.d ? from[j] : T(0);
+      }
+      source = copy;
+      stride = padded;
+    }
+    const Vec<T> x_norm = take_rows<T, K>(job, source, stride, tile);
+    doubt += x_norm - x_norm;
+    for (Index i = 0; i < job.k; ++i) store<T>(sums + i * lanes<T>, Vec<T>{});
+    for_each_batch(job, [&](Index first, Index size) SLIMSVM_LAMBDA {
+      add_any_batch<T, K>(size, job, kernel, tile, x_norm, first, sums);
+    });
+    const Index count = end - row < lanes<T> ? end - row : lanes<T>;
+    T* out = job.out + row * job.k;
+    if (job.k == 1) {
+      const Vec<T> total = load<T>(sums) + job.intercept[0];
+      if (count == lanes<T>)
+        store<T>(out, total);
+      else
+        std::memcpy(out, &total, static_cast<std::size_t>(count) * sizeof(T));
+    } else {
+      for (Index r = 0; r < count; ++r)
+        for (Index o = 0; o < job.k; ++o)
+          out[r * job.k + o] = sums[o * lanes<T> + r] + job.intercept[o];
+    }
+  }
+  if (sum<T>(doubt) != T(0)) report_not_finite(job);
+  poll((end - begin) * job.m * (job.d + 16));
+}
+
+}  // namespace SLIMSVM_ISA
+}  // namespace slimsvm
