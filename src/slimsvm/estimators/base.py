@@ -26,9 +26,10 @@ from sklearn.utils.validation import (
 from threadpoolctl import ThreadpoolController
 
 from ..expansion import KernelExpansion
-from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
+from ..kernels import KERNELS, RBF, Kernel, Precomputed, as_kernel, resolve_gamma
 from ..problem import KernelGram
 from ..rows import Array, Rows, as_rows
+from .plain_rows import plain_outputs
 from .training import TrainingSet, class_weights
 
 
@@ -160,7 +161,25 @@ class KernelEstimator(BaseEstimator):
             self._fitted_kernel(), self.support_vectors_, self.dual_coef_.T, self.intercept_
         )
 
+    def _plain_outputs(self, X: Any) -> Array | None:  # (n, n_outputs)
+        """Outputs for rows that need no check; None where `_outputs` has to take the careful way."""
+        fitted = vars(self)
+        if "support_vectors_" not in fitted or "feature_names_in_" in fitted:
+            return None
+        if isinstance(self.kernel, str):
+            gamma = fitted.get("gamma_") if self.kernel == "rbf" else None
+        else:
+            gamma = self.kernel.gamma if type(self.kernel) is RBF else None
+        if gamma is None:
+            return None
+        return plain_outputs(
+            X, gamma, self.support_vectors_, self.dual_coef_.T, self.intercept_, n_threads(self.n_jobs)
+        )
+
     def _outputs(self, X: Any) -> Array:  # (n, n_outputs)
+        outputs = self._plain_outputs(X)
+        if outputs is not None:
+            return outputs
         check_is_fitted(self)
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
@@ -237,8 +256,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         array of shape (n,)
         """
         outputs = self.decision_function(X)
-        codes = outputs.argmax(axis=1) if outputs.ndim == 2 else (outputs > 0).astype(np.intp)
-        predicted: Array = self.classes_[codes]
+        codes = outputs.argmax(axis=1) if outputs.ndim == 2 else outputs > 0
+        predicted: Array = self.classes_.take(codes)
         return predicted
 
 

@@ -182,8 +182,8 @@ class CompactSVC(Compact, KernelClassifier):
         array of shape (n,)
         """
         outputs = self.fast_outputs(X)
-        codes = (outputs[:, 0] > 0).view(np.int8) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
-        predicted: Array = self.classes_[codes]
+        codes = outputs[:, 0] > 0 if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+        predicted: Array = self.classes_.take(codes)
         return predicted
 
 

@@ -11,9 +11,10 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import validate_data
 
 from ..expansion import KernelExpansion
-from ..kernels import Precomputed
+from ..kernels import RBF, Precomputed
 from ..rows import Array, as_rows
 from .base import n_threads
+from .plain_rows import plain_outputs
 
 
 class SlimModel(BaseEstimator):
@@ -78,6 +79,12 @@ class SlimModel(BaseEstimator):
         return self.expansion.n_vectors
 
     def _outputs(self, X: Any) -> Array:  # (n, n_outputs)
+        f = self.expansion
+        if type(f.kernel) is RBF and "feature_names_in_" not in vars(self):
+            threads = n_threads(self.n_jobs)
+            outputs = plain_outputs(X, f.kernel.gamma, f.vectors, f.coef, f.intercept, threads)
+            if outputs is not None:
+                return outputs
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
