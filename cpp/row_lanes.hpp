@@ -20,21 +20,28 @@ SLIMSVM_INLINE bool has_few_vectors(const Job<T>& job) {
 }
 
 // The vectors are split as evenly as can be; `use(first, size)` gets each batch.
-template <class T, class Use>
-SLIMSVM_INLINE void for_each_batch(const Job<T>& job, Use&& use) {
-  const Index count = (job.m + batch_size - 1) / batch_size;
-  const Index least = job.m / count, larger = job.m % count;
-  for (Index b = 0, first = 0; b < count; ++b) {
-    const Index size = least + (b < larger);
-    use(first, size);
-    first += size;
+class Batches {
+ public:
+  explicit Batches(Index m)
+      : count_((m + batch_size - 1) / batch_size), least_(m / count_), larger_(m % count_) {}
+
+  template <class Use>
+  SLIMSVM_INLINE void for_each(Use&& use) const {
+    for (Index b = 0, first = 0; b < count_; ++b) {
+      const Index size = least_ + (b < larger_);
+      use(first, size);
+      first += size;
+    }
   }
-}
+
+ private:
+  Index count_, least_, larger_;
+};
 
 // Centres and scales the vectors: batch by batch, input by input.
 template <class T>
 void pack_few_vectors(const Job<T>& job) {
-  for_each_batch(job, [&](Index first, Index size) {
+  Batches(job.m).for_each([&](Index first, Index size) {
     T* columns = job.panels + first * job.d;
     T* norms = job.panel_norms + first;
     T* coef = job.panel_coef + first * job.k;
@@ -136,6 +143,7 @@ SLIMSVM_INLINE void add_any_batch(Index size, const Job<T>& job, const K& kernel
 template <class T, class K>
 void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
   const K kernel(job);
+  const Batches batches(job.m);
   T* tile = scratch;
   T* sums = tile + lanes<T> * job.d;
   T* copy = sums + lanes<T> * job.k;
@@ -156,7 +164,7 @@ void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* scratch, 
     const Vec<T> x_norm = take_rows<T, K>(job, source, stride, tile);
     doubt += x_norm - x_norm;
     for (Index i = 0; i < job.k; ++i) store<T>(sums + i * lanes<T>, Vec<T>{});
-    for_each_batch(job, [&](Index first, Index size) SLIMSVM_LAMBDA {
+    batches.for_each([&](Index first, Index size) SLIMSVM_LAMBDA {
       add_any_batch<T, K>(size, job, kernel, tile, x_norm, first, sums);
     });
     const Index count = end - row < lanes<T> ? end - row : lanes<T>;
