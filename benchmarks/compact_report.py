@@ -187,8 +187,8 @@ def tables(records: list[Record]) -> str:
         "`python benchmarks/compact.py`, where it is said how the others were searched; `--table` wrote this page from "
         "`compact.jsonl`. One thread. Means over the splits, ± the standard error. Fit times include the search. Bytes "
         "are the numbers a model consists of in float64, for LightGBM its text file; a scaler's numbers are not "
-        "counted. Predictions are those of `predict`, with scaling and input checks: so many a second on the test rows, "
-        "repeated to 20,000 where they are fewer, and the time of one row.",
+        "counted. Predictions are those of `predict`, with scaling and input checks: so many a second on the test "
+        "rows, repeated to 20,000 where they are fewer, and the time of one row.",
         "",
     ]
     summary = ida_by_set(records)
