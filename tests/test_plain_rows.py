@@ -10,8 +10,19 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC, SVR
 
-from slimsvm import LSSVC, LSSVR, RVR, CompactSVC, CompactSVR, EmpiricalSVC, FullSVC, reduce
-from slimsvm.estimators import base, plain_rows, slim
+from slimsvm import (
+    LSSVC,
+    LSSVR,
+    RVR,
+    CompactSVC,
+    CompactSVR,
+    EmpiricalSVC,
+    FullSVC,
+    expansion,
+    plain_rows,
+    reduce,
+)
+from slimsvm.estimators import base, slim
 from slimsvm.kernels import RBF
 
 ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 75)
@@ -96,6 +107,7 @@ def careful_answers(model, X):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(base, "plain_outputs", lambda *_: None)
         patch.setattr(slim, "plain_outputs", lambda *_: None)
+        patch.setattr(expansion, "plain_outputs", lambda *_: None)
         return all_answers(model, X)
 
 
@@ -256,3 +268,16 @@ def test_a_row_has_the_same_bits_wherever_it_stands(model):
     everywhere = method(X)
     for start, stop in ((0, 8), (1, 9), (3, 20), (50, 75), (66, 75)):
         assert method(X[start:stop]).tobytes() == everywhere[start:stop].tobytes()
+
+
+@every_model
+@pytest.mark.parametrize("n", [0, 1, 9, 40])
+def test_an_expansion_gives_the_same_bits_both_ways(model, n, monkeypatch):
+    X = rows_for(model, n)
+    f = model.expansion_
+    dirty = X.copy()
+    if n:
+        dirty[-1, 0] = np.nan
+    got = f(X), f(dirty)
+    monkeypatch.setattr(expansion, "plain_outputs", lambda *_: None)
+    assert_the_same(got, (f(X), f(dirty)))

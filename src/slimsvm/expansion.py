@@ -16,6 +16,7 @@ from scipy import sparse
 
 from .errors import ModelFormatError
 from .kernels import KERNELS, RBF, Kernel, Laplacian, Precomputed
+from .plain_rows import plain_outputs
 from .rows import Array, Rows, as_rows, cast, distinct_rows
 
 FORMAT_VERSION = 1
@@ -89,6 +90,10 @@ class KernelExpansion:
 
     def __call__(self, X: Any, *, n_threads: int = 1) -> Array:  # (n, n_outputs)
         """Evaluate f at the rows of X."""
+        if type(self.kernel) is RBF:
+            outputs = plain_outputs(X, self.kernel.gamma, self.vectors, self.coef, self.intercept, n_threads)
+            if outputs is not None:
+                return outputs
         X = as_rows(X)
         dtype = self.coef.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         out = self.kernel.expand(X, self.vectors, cast(self.coef, dtype), self.intercept, n_threads=n_threads)

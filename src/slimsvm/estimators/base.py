@@ -27,9 +27,9 @@ from threadpoolctl import ThreadpoolController
 
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, RBF, Kernel, Precomputed, as_kernel, resolve_gamma
+from ..plain_rows import plain_outputs
 from ..problem import KernelGram
 from ..rows import Array, Rows, as_rows
-from .plain_rows import plain_outputs
 from .training import TrainingSet, class_weights
 
 

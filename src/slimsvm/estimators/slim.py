@@ -12,9 +12,9 @@ from sklearn.utils.validation import validate_data
 
 from ..expansion import KernelExpansion
 from ..kernels import RBF, Precomputed
+from ..plain_rows import plain_outputs
 from ..rows import Array, as_rows
 from .base import n_threads
-from .plain_rows import plain_outputs
 
 
 class SlimModel(BaseEstimator):

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from ..rows import Array
+from . import _core
+from .rows import Array
 
 
 def plain_outputs(
