@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -23,6 +24,7 @@ from slimsvm.compact.observations import Observations, whole_counts
 from slimsvm.compact.ridge import ridge_search
 from slimsvm.compact.search import _smoothed_best, ladder
 from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley
+from slimsvm.estimators import compact_base
 from slimsvm.losses import Squared
 from slimsvm.refinement import RoundedHinge
 
@@ -225,6 +227,39 @@ def test_budgets_are_never_exceeded(banana):
         assert stored_bytes(model.expansion_) <= most
     quick = CompactSVC(max_latency_us=1000.0, random_state=0).fit(X, y)
     assert single_row_latency_us(quick.expansion_) <= 1000.0
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "precomputed", linear_kernel])
+def test_latency_is_that_of_the_estimators_own_kernel(banana, kernel, monkeypatch):
+    X, _, y, _ = banana
+    X = X @ X.T if kernel == "precomputed" else X
+    measured = []
+
+    def latency(expansion, **options):
+        measured.append((expansion, single_row_latency_us(expansion, **options)))
+        return float(expansion.n_vectors)
+
+    monkeypatch.setattr(compact_base, "single_row_latency_us", latency)
+    options = {"max_vectors": 6, "refine": False, "random_state": 0}
+    model = CompactSVC(kernel=kernel, max_latency_us=5.0, **options).fit(X, y)
+    assert model.n_vectors_ <= 4  # 0.8 times 5 "microseconds"
+    assert {type(expansion.kernel) for expansion, _ in measured} == {type(model.expansion_.kernel)}
+    assert all(expansion.coef.shape[1] == 1 and took > 0 for expansion, took in measured)
+
+
+def test_latency_of_sparse_rows_is_that_of_what_is_kept(banana, monkeypatch):
+    X, _, y, _ = banana
+    kept = []
+
+    def latency(expansion, *, row):
+        kept.append((sparse.issparse(expansion.vectors), sparse.issparse(row)))
+        return 1.0
+
+    monkeypatch.setattr(compact_base, "single_row_latency_us", latency)
+    for refine in (True, False):
+        options = {"max_vectors": 2, "refine": refine, "random_state": 0}
+        model = CompactSVC(max_latency_us=5.0, **options).fit(sparse.csr_array(X), y)
+        assert kept.pop() == (sparse.issparse(model.support_vectors_), True)
 
 
 def test_an_impossible_budget_says_the_smallest_possible(banana):

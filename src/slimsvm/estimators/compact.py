@@ -35,7 +35,9 @@ class CompactSVC(Compact, KernelClassifier):
         The most bytes of the numbers the model consists of, in the dtype of X (`slimsvm.budget.stored_bytes`:
         what constant tables in C take).
     max_latency_us : float or None, default=None
-        The most microseconds for one row through `expansion_`, measured on this machine.
+        The most microseconds for one row like those of X through `expansion_` with this kernel, measured on this
+        machine. `predict` adds one or two for an RBF kernel and a plain array of the model's dtype, and scikit-learn's
+        input checks for everything else.
     C : float or None, default=None
         Inverse of the regularisation, as in scikit-learn; None searches.
     gamma : float, array of shape (n_features,), "scale", "auto" or None, default=None

@@ -77,7 +77,7 @@ class Compact(KernelEstimator):
             kinds = self._kinds(moved, data.X.shape[1])
             width = self._given_width(data.X)
             penalty = None if self.C is None else 1.0 / self.C
-            largest = self._largest(data)
+            largest = self._largest(data, moved)
             limits = Limits(largest, self.max_vectors is not None, width, penalty, kinds)
             threads = n_threads(self.n_jobs)
             choice = choose(machine, limits, rng, n_threads=threads, report=self._say)
@@ -180,7 +180,7 @@ class Compact(KernelEstimator):
             n_threads=n_threads(self.n_jobs),
         )  # fmt: skip
 
-    def _largest(self, data: TrainingSet) -> int:
+    def _largest(self, data: TrainingSet, moved: bool) -> int:
         """The most vectors the budgets allow."""
         n, d = data.X.shape
         d = 1 if self._is_precomputed else d
@@ -198,21 +198,29 @@ class Compact(KernelEstimator):
                 )
             largest = min(largest, fits)
         if self.max_latency_us is not None:
-            largest = min(largest, self._fastest(largest, d, k))
+            largest = min(largest, self._fastest(largest, data, moved))
         return largest
 
-    def _fastest(self, largest: int, d: int, k: int) -> int:
-        """The most vectors whose single-row latency, measured here, stays below the limit."""
+    def _fastest(self, largest: int, data: TrainingSet, moved: bool) -> int:
+        """The most vectors whose single-row latency, measured here, stays below the limit.
+
+        The models measured have training rows as vectors and the estimator's kernel; the row is a training row.
+        """
         assert self.max_latency_us is not None
         wanted = LATENCY_MARGIN * self.max_latency_us
+        d, k = data.X.shape[1], data.Y.shape[1]
+        named = self.kernel if isinstance(self.kernel, str) else ""
+        ones = (1.0,) * d if named in ("rbf", "laplacian") else 1.0
+        kernel = as_kernel(self.kernel, ones, self.degree, self.coef0)
+        row = data.X[:1]
 
         def latency(m: int) -> float:
-            zeros = np.zeros((m, d), dtype=self._data_dtype)
-            ones = np.ones((m, k), dtype=self._data_dtype)
-            expansion = KernelExpansion(
-                RBF(tuple([1.0] * d)), zeros, ones, np.zeros(k, dtype=self._data_dtype)
-            )
-            return single_row_latency_us(expansion)
+            vectors: Rows = np.arange(m)[:, None] if self._is_precomputed else data.X[:m]
+            if moved and sparse.issparse(vectors):
+                vectors = vectors.toarray()
+            coef = np.ones((m, k), dtype=self._data_dtype)
+            expansion = KernelExpansion(kernel, vectors, coef, np.zeros(k, dtype=self._data_dtype))
+            return single_row_latency_us(expansion, row=row)
 
         if latency(largest) <= wanted:
             return largest
