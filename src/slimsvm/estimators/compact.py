@@ -17,7 +17,8 @@ from ..losses import Squared
 from ..refinement import RoundedHinge, RoundedInsensitive
 from ..rows import Array
 from .base import KernelClassifier, KernelRegressor
-from .compact_base import Compact
+from .compact_base import STAGES, Compact
+from .progress import FitProgress
 from .training import with_equal_targets
 
 
@@ -138,6 +139,7 @@ class CompactSVC(Compact, KernelClassifier):
         -------
         self
         """
+        progress = FitProgress(self, len(STAGES), X, y, sample_weight)
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         given = np.ones(len(weight))
         if sample_weight is not None:
@@ -150,10 +152,11 @@ class CompactSVC(Compact, KernelClassifier):
         factor = (weight / given)[first]
         count = whole_counts(np.round(data.weight / factor[groups], 9), FOLDS)
         self._target_scale = (0.0, 1.0)
-        choice = self._fit_compact(data, count, True, RoundedHinge())
+        choice = self._fit_compact(data, count, True, RoundedHinge(), progress)
         del self._kept_rows
         enough = len(choice.outputs) > 0
         self.temperature_ = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0
+        progress.finish()
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -273,6 +276,7 @@ random_state, n_jobs
         -------
         self
         """
+        progress = FitProgress(self, len(STAGES), X, y, sample_weight)
         X, Y, weight, rows = self._check_targets(X, y, sample_weight)
         self._kept_rows = rows
         _, codes = np.unique(Y, axis=0, return_inverse=True)
@@ -291,8 +295,9 @@ random_state, n_jobs
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())
             loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
-        self._fit_compact(data, whole_counts(np.round(data.weight, 9), FOLDS), False, loss)
+        self._fit_compact(data, whole_counts(np.round(data.weight, 9), FOLDS), False, loss, progress)
         del self._kept_rows
+        progress.finish()
         return self
 
     def fast_predict(self, X: Array) -> Array:

@@ -23,6 +23,7 @@ from ..kernels import RBF, Kernel, Laplacian, as_kernel, resolve_gamma
 from ..refinement import RbfModel
 from ..rows import Array, Rows
 from .base import KernelEstimator, n_threads, one_blas_thread
+from .progress import CallbackSupportMixin, FitProgress
 from .training import TrainingSet
 
 # CSR rows are made dense, so that vectors can move, if they then take at most this.
@@ -34,11 +35,13 @@ LEARNT_FEATURES = 128
 OUTLIERS = 10.0
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
+# What a fit consists of, as callbacks see it.
+STAGES = ("search of settings and sizes", "last refinement")
 # A measured latency may vary by this share; models are kept that far below the limit.
 LATENCY_MARGIN = 0.8
 
 
-class Compact(KernelEstimator):
+class Compact(CallbackSupportMixin, KernelEstimator):
     """What both estimators do."""
 
     max_vectors: int | None
@@ -66,9 +69,21 @@ class Compact(KernelEstimator):
         if self.verbose:
             print(f"[{type(self).__name__}] {text}", flush=True)
 
-    def _fit_compact(self, data: TrainingSet, count: Array, classify: bool, loss: Any) -> Choice:
+    def _fit_compact(
+        self, data: TrainingSet, count: Array, classify: bool, loss: Any, progress: FitProgress
+    ) -> Choice:
         """Search, train and store; the targets are labels, or already of variance one."""
         rng = self._rng()
+        best: tuple[Any, int] | None = None  # model and iterations
+        searching = True
+
+        def report(text: str) -> None:
+            self._say(text)
+            # a callback that asks to stop is as good as Ctrl-C, once there is something to keep
+            if progress.step(text) and (searching or best is not None):
+                raise KeyboardInterrupt
+
+        progress.stage(STAGES[0])
         self._data_dtype = data.X.dtype
         moved = self.refine and self.kernel == "rbf" and _can_be_dense(data.X)
         with one_blas_thread():
@@ -80,14 +95,16 @@ class Compact(KernelEstimator):
             largest = self._largest(data, moved)
             limits = Limits(largest, self.max_vectors is not None, width, penalty, kinds)
             threads = n_threads(self.n_jobs)
-            choice = choose(machine, limits, rng, n_threads=threads, report=self._say)
+            choice = choose(machine, limits, rng, n_threads=threads, report=report)
+            searching = False
             self._say(f"chosen: {choice.sizes[-1]} vectors, widths {choice.setting.widths}")
-            interrupted = choice.interrupted
-            best = None
+            interrupted = progress.stage(STAGES[1]) or choice.interrupted
             try:
-                for best in choice.machine.last(choice.setting, choice.sizes, rng, self._say):
+                for best in choice.machine.last(choice.setting, choice.sizes, rng, report):
                     if interrupted:
                         break
+                    if progress.step(f"a model of {best[0].n_vectors} vectors"):
+                        raise KeyboardInterrupt
             except KeyboardInterrupt:
                 if best is None:
                     raise
