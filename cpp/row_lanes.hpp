@@ -10,13 +10,14 @@ namespace SLIMSVM_ISA {
 
 // Vectors whose sums are held in registers together: enough to hide the latency of multiply-adds.
 constexpr Index batch_size = 8;
-// Up to so many vectors this is faster than the tiles of tile.hpp, which read each row once for
-// more vectors.
-constexpr Index most_few_vectors = 32;
+// Up to one register of vectors this is faster than the tiles of tile.hpp; so it is for up to so
+// many vectors and so many numbers of theirs, beyond which the tiles' fewer loads win.
+constexpr Index most_few_vectors = 32, most_numbers = 1024;
 
 template <class T>
 SLIMSVM_INLINE bool has_few_vectors(const Job<T>& job) {
-  return job.coef && job.m > 0 && job.m <= most_few_vectors;
+  if (!job.coef || job.m <= 0) return false;
+  return job.m <= lanes<T> || (job.m <= most_few_vectors && job.m * job.d <= most_numbers);
 }
 
 // The vectors are split as evenly as can be; `use(first, size)` gets each batch.
