@@ -49,7 +49,7 @@ KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed", RBF(0
         ZeroNormSVC(variant="linear", kernel="poly"),
         ZeroNormSVC(variant="multiplicative", kernel="precomputed"),
         ZeroNormSVC(margin=0.5),
-        *(LPSVC(kernel=kernel) for kernel in KERNELS if kernel != "precomputed"),
+        *(LPSVC(kernel=kernel) for kernel in KERNELS),
         *(SparsityControlledSVC(kernel=kernel) for kernel in KERNELS),
         slimsvm.SparseProbitClassifier(kernel="linear"),
         slimsvm.RVC(),

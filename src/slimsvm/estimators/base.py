@@ -256,9 +256,14 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         array of shape (n,)
         """
         outputs = self.decision_function(X)
-        codes = outputs.argmax(axis=1) if outputs.ndim == 2 else outputs > 0
+        codes = self._winner(outputs) if outputs.ndim == 2 else outputs > 0
         predicted: Array = self.classes_.take(codes)
         return predicted
+
+    def _winner(self, outputs: Array) -> Array:  # (n, n_classes) -> (n,)
+        """The number of the class that wins each row."""
+        winner: Array = outputs.argmax(axis=1)
+        return winner
 
 
 class KernelRegressor(RegressorMixin, KernelEstimator):

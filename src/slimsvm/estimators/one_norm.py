@@ -87,7 +87,8 @@ class LPSVC(KernelClassifier):
 
     Notes
     -----
-    The intercept is not penalised. Solved by HiGHS to a relative duality gap of 1e-6.
+    The intercept is not penalised. Solved by HiGHS to a relative duality gap of 1e-6. A corner leaves many rows
+    exactly on the margin, of several classes at once; of outputs that are equal but for rounding the first wins.
 
     References
     ----------
@@ -154,6 +155,13 @@ class LPSVC(KernelClassifier):
 
         _store(self, data, kernel, dictionary, [solve(labels) for labels in data.Y.T])
         return self
+
+    def _winner(self, outputs: Array) -> Array:  # (n, n_classes) -> (n,)
+        # outputs are compared to half their digits: the others differ between a row alone and among others
+        largest = outputs.max(axis=1, keepdims=True)
+        rounding = np.sqrt(np.finfo(outputs.dtype).eps) * np.maximum(1.0, np.abs(largest))
+        winner: Array = (outputs >= largest - rounding).argmax(axis=1)
+        return winner
 
 
 class SparsityControlledSVC(KernelClassifier):

@@ -60,11 +60,11 @@ class LinearProgramSolution:
     status: Status
 
 
-def _highs(cost: Array, **program: Any) -> Any:
+def _highs(cost: Array, *, presolve: bool = True, **program: Any) -> Any:
     options = {"primal_feasibility_tolerance": FEASIBILITY, "dual_feasibility_tolerance": FEASIBILITY}
-    result = linprog(cost, method="highs", options=options, **program)
-    if result.x is None:  # the presolver may lose a badly scaled program
-        result = linprog(cost, method="highs-ds", options={**options, "presolve": False}, **program)
+    result = linprog(cost, method="highs", options={**options, "presolve": presolve}, **program)
+    if result.x is None:  # a badly scaled program may be lost with the presolver, or without it
+        result = linprog(cost, method="highs-ds", options={**options, "presolve": not presolve}, **program)
     return result
 
 
@@ -96,25 +96,30 @@ def solve_one_norm(
     columns = B / penalty  # unit penalties: alpha in units of 1 / penalty
     # box of unit length: HiGHS's tolerances are absolute
     unit = float(c.max())
+    box = np.column_stack([np.zeros(n), c / unit])
     working = np.arange(m) if m <= SMALL else _first_columns(columns, t, c)
     best = LinearProgramSolution(np.zeros(m), 0.0, np.zeros(n), np.inf, 0, Status.STALLED)
     for n_iter in range(1, m + 2):
-        J = columns[:, working].T * unit
+        k = len(working)
+        # |J beta| <= 1 as J beta = s with s between -1 and 1: half the rows that two inequalities would need.
+        # All of the matrix is dense, and the presolver finds nothing to remove in it.
+        rows = np.hstack([columns[:, working].T * unit, -np.eye(k)])
+        if free is not None:
+            rows = np.vstack([rows, np.append(free, np.zeros(k))])
         result = _highs(
-            -t,
-            A_ub=np.vstack([J, -J]),
-            b_ub=np.ones(2 * len(working)),
-            A_eq=None if free is None else free[None, :],
-            b_eq=None if free is None else np.zeros(1),
-            bounds=np.column_stack([np.zeros(n), c / unit]),
+            np.append(-t, np.zeros(k)),
+            A_eq=rows,
+            b_eq=np.zeros(len(rows)),
+            bounds=np.vstack([box, np.tile([-1.0, 1.0], (k, 1))]),
+            presolve=False,
         )
         if result.x is None:
             break
-        beta = unit * result.x
-        worth = -unit * result.ineqlin.marginals.reshape(2, -1)
+        beta = unit * result.x[:n]
         alpha = np.zeros(m)
-        alpha[working] = worth[0] - worth[1]
-        intercept = 0.0 if free is None else -float(result.eqlin.marginals[0])
+        alpha[working] = -unit * result.eqlin.marginals[:k]
+        alpha[np.abs(alpha) <= FEASIBILITY * np.abs(alpha).max(initial=0.0)] = 0.0  # rounding of zero
+        intercept = 0.0 if free is None else -float(result.eqlin.marginals[k])
         slack = t - columns @ alpha - (0.0 if free is None else intercept * free)
         primal = float(np.abs(alpha).sum() + c @ np.maximum(slack, 0.0))
         reach = np.abs(columns.T @ beta)
