@@ -180,15 +180,16 @@ def test_probabilities_agree_with_decisions(model):
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(np.mean(y == 1), abs=0.05)
 
 
-@pytest.mark.parametrize("start", [1e27, 1e200, np.inf, np.nan])
+@pytest.mark.parametrize("start", [1e27, 1e200, 1e308, np.inf, np.nan])
 def test_the_mode_is_found_from_anywhere(start):
     source, y = small_source(50)
     Phi, a = source.take(np.arange(6)), np.full(6, 0.1)
     wanted, _, value = posterior_mode(Phi, y, np.ones(50), a, np.zeros(6))
-    with np.errstate(invalid="ignore"):
-        mode, _, reached = posterior_mode(Phi, y, np.ones(50), a, np.full(6, start))
-    np.testing.assert_allclose(mode, wanted, atol=1e-6)
-    assert reached == pytest.approx(value)
+    for signs in (np.ones(6), np.array([1, -1, 1, -1, 1, -1])):
+        mode, f, reached = posterior_mode(Phi, y, np.ones(50), a, start * signs)
+        np.testing.assert_allclose(mode, wanted, atol=1e-6)
+        np.testing.assert_allclose(f, Phi @ wanted, atol=1e-5)
+        assert reached == pytest.approx(value)
 
 
 def test_em_is_an_option_of_both():

@@ -182,7 +182,8 @@ def posterior_mode(
         with np.errstate(over="ignore", invalid="ignore"):  # a step far too long is worth -inf, and shortened
             return -float(weight @ np.logaddexp(0.0, -y * f)) - 0.5 * float(precision @ w**2)
 
-    w, f = start, Phi @ start
+    with np.errstate(over="ignore", invalid="ignore"):
+        w, f = start, Phi @ start
     current = value(f, w)
     nothing = value(np.zeros_like(f), np.zeros_like(w))
     if not current >= nothing:  # rank-one updates of a singular posterior can end anywhere
