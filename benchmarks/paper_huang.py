@@ -4,6 +4,7 @@
     python benchmarks/paper_huang.py --folds 10      # the whole table
     python benchmarks/paper_huang.py --only figures  # or: table, times, relevance, density
 
+Table 2 goes on from the rows in results/paper_huang_table.jsonl: take the file away to measure them anew.
 Prints Markdown, and writes it to results/paper_huang.md with the figures beside it. Hyper-parameters are chosen by
 cross-validation on the training part of each fold, never on its test part. SLIMSVM_DATA names the directory of the
 published sets.
@@ -29,115 +30,15 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import SVC
 
-from slimsvm import (
-    LPSVC,
-    RVC,
-    RVR,
-    SparseKernelDensity,
-    SparseProbitClassifier,
-    SparsityControlledSVC,
-    ZeroNormSVC,
-)
-from slimsvm.datasets import load, load_split, make_banana
+from huang_table import FINER, FIRST, METHODS, PAPER, RESULTS, choose, measure_all, n_vectors, page, rows_of
+from slimsvm import RVC, RVR, SparseKernelDensity, ZeroNormSVC
+from slimsvm.datasets import load_split, make_banana
 from slimsvm.kernels import RBF
 from slimsvm.solvers import hinge_no_bias, reweighted
 from slimsvm.solvers.bandwidth import full_bandwidth
 from slimsvm.solvers.marginal_likelihood import posterior_mode
 
 # ruff: noqa: E501 (rows of tables)
-RESULTS = Path(__file__).parent / "results"
-ROWS = 1000  # the paper's limit
-# set: (name of ours, {method: (seconds, vectors, deviation of vectors, error %)}) from Table 2
-PAPER: dict[str, tuple[str, dict[str, tuple[float, float, float, float]]]] = {
-    "Banana": ("ida_banana", {
-        "SVC": (0.43, 227.5, 5.6, 10.0), "SSVC_A": (9.92, 10.9, 0.7, 10.0), "SSVC_W": (75.86, 10.6, 1.0, 9.7),
-        "RVM": (38.72, 11.6, 1.0, 9.9), "SPC": (6.80, 12.3, 1.5, 9.9), "LP-SVC": (125.79, 114.5, 63.8, 9.4),
-        "SC-SVC": (43.55, 141.2, 10.9, 9.6)}),
-    "Thyroid": ("ida_thyroid", {
-        "SVC": (0.01, 31.0, 1.8, 4.3), "SSVC_A": (0.10, 2.6, 0.7, 4.3), "SSVC_W": (6.34, 4.1, 0.3, 3.8),
-        "RVM": (0.92, 5.1, 0.6, 4.3), "SPC": (0.14, 4.4, 1.5, 4.8), "LP-SVC": (2.72, 7.1, 1.1, 5.7),
-        "SC-SVC": (1.08, 25.5, 5.9, 4.8)}),
-    "Diabetes": ("ida_diabetis", {
-        "SVC": (0.13, 418.4, 8.0, 22.1), "SSVC_A": (2.60, 5.8, 0.6, 22.1), "SSVC_W": (27.04, 5.9, 0.7, 22.6),
-        "RVM": (19.91, 10.5, 2.1, 24.2), "SPC": (3.04, 10.2, 1.1, 22.8), "LP-SVC": (41.09, 21.4, 5.1, 22.5),
-        "SC-SVC": (10.01, 16.9, 1.8, 22.9)}),
-    "B. Cancer": ("ida_breast_cancer", {
-        "SVC": (0.02, 140.3, 4.3, 24.1), "SSVC_A": (0.98, 4.5, 1.6, 24.8), "SSVC_W": (7.13, 11.1, 0.7, 24.4),
-        "RVM": (1.59, 5.1, 2.4, 25.2), "SPC": (0.27, 5.8, 1.2, 25.2), "LP-SVC": (4.44, 79.2, 43.2, 25.2),
-        "SC-SVC": (2.31, 66.3, 3.4, 24.1)}),
-    "German": ("ida_german", {
-        "SVC": (0.70, 496.6, 8.1, 23.7), "SSVC_A": (20.48, 13.7, 1.8, 23.8), "SSVC_W": (505.58, 21.2, 4.3, 23.5),
-        "RVM": (54.11, 25.4, 2.1, 23.2), "SPC": (8.67, 24.6, 5.3, 24.8), "LP-SVC": (99.02, 33.8, 12.8, 23.5),
-        "SC-SVC": (28.32, 53.9, 6.0, 23.5)}),
-    "Ringnorm": ("ida_ringnorm", {
-        "SVC": (0.28, 122.6, 6.0, 2.0), "SSVC_A": (3.53, 6.2, 1.1, 2.0), "SSVC_W": (124.23, 11.1, 1.3, 1.8),
-        "RVM": (38.98, 7.6, 1.1, 1.8), "SPC": (7.72, 4.9, 1.3, 2.1), "LP-SVC": (161.48, 30.4, 17.6, 1.7),
-        "SC-SVC": (29.82, 78.9, 7.9, 1.8)}),
-    "Waveform": ("ida_waveform", {
-        "SVC": (0.20, 292.2, 5.5, 9.7), "SSVC_A": (5.82, 6.5, 0.7, 9.4), "SSVC_W": (62.52, 5.8, 0.8, 9.0),
-        "RVM": (45.62, 11.9, 1.7, 10.5), "SPC": (6.81, 14.9, 1.9, 9.9), "LP-SVC": (79.96, 19.9, 3.6, 9.5),
-        "SC-SVC": (26.45, 66.8, 6.4, 9.8)}),
-}  # fmt: skip
-METHODS: dict[str, Any] = {
-    "SVC": SVC(),
-    "SSVC_A": ZeroNormSVC(),
-    "SSVC_W": ZeroNormSVC(variant="multiplicative"),
-    "RVM": RVC(),
-    "SPC": SparseProbitClassifier(),
-    "LP-SVC": LPSVC(),
-    "SC-SVC": SparsityControlledSVC(),
-}
-# Multiples of 1 / (number of features), for inputs of unit variance; and C.
-GAMMAS = (0.05, 0.15, 0.5, 1.5)
-CS = (0.1, 0.3, 1.0, 3.0, 10.0)
-INNER_FOLDS = 5
-# The dearer methods choose on fewer pairs; for the one-norm machines C = 1 is as good as any for what they penalise,
-# and D follows C.
-GRIDS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
-    "SSVC_W": ((0.15, 0.5), (0.3, 1.0, 3.0)),
-    "LP-SVC": ((0.15, 0.5), (1.0,)),
-    "SC-SVC": ((0.15, 0.5), (1.0,)),
-}
-# Baselines get this share of the time limit.
-BASELINE_SHARE = 0.25
-
-
-def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The first 1000 rows of a seeded shuffle, as the paper limits its sets."""
-    data = load(name)
-    chosen = np.random.default_rng(0).permutation(len(data.y))[:ROWS]
-    return data.X[chosen], data.y[chosen]
-
-
-def n_vectors(model: Any) -> int:
-    return int(model.n_support_.sum()) if isinstance(model, SVC) else int(model.n_vectors_)
-
-
-def grid(method: str, d: int) -> list[dict[str, float]]:
-    gammas, Cs = GRIDS.get(method, (GAMMAS, CS))
-    if method in ("RVM", "SPC"):
-        return [{"gamma": g / d} for g in gammas]
-    return [{"gamma": g / d, "C": C} for g in gammas for C in Cs]
-
-
-def choose(model: Any, method: str, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Parameters by cross-validation: the fewest vectors within half a standard error of the best error."""
-    folds = list(StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=0).split(X, y))
-    options = grid(method, X.shape[1])
-    errors = np.empty((len(options), len(folds)))
-    sizes = np.empty_like(errors)
-    for i, parameters in enumerate(options):
-        for j, (train, test) in enumerate(folds):
-            fitted = clone(model).set_params(**parameters).fit(X[train], y[train])
-            errors[i, j] = np.mean(fitted.predict(X[test]) != y[test])
-            sizes[i, j] = n_vectors(fitted)
-    mean = errors.mean(axis=1)
-    if method == "SVC":
-        return options[int(mean.argmin())]
-    best = int(mean.argmin())
-    spread = np.sqrt(mean[best] * (1 - mean[best]) / len(y))
-    near = np.flatnonzero(mean <= mean[best] + 0.5 * spread)
-    return options[int(near[sizes.mean(axis=1)[near].argmin()])]
 
 
 def seconds_of(fit: Callable[[], Any], rounds: int = 3) -> float:
@@ -147,60 +48,6 @@ def seconds_of(fit: Callable[[], Any], rounds: int = 3) -> float:
         fit()
         times.append(time.perf_counter() - start)
     return min(times)
-
-
-def verdict(method: str, sizes: list[int], errors: list[float], published: tuple[float, ...]) -> str:
-    if method not in ("SSVC_A", "SSVC_W"):
-        return ""
-    _, vectors, deviation, error = published
-    missed = ["vectors"] if np.mean(sizes) > vectors + 2 * deviation else []
-    missed += ["error"] if np.mean(errors) > error + 1.5 else []
-    return "no: " + " ".join(missed) if missed else "yes"
-
-
-def table(folds: int, sets: list[str], methods: list[str], limit: float) -> list[str]:
-    """Table 2: for each set and method, paper | ours."""
-    grids = "; ".join(f"{m}: gamma {g} / d, C {c}" for m, (g, c) in GRIDS.items())
-    lines = [
-        "## Table 2",
-        "",
-        f"Up to {folds} of the 10 folds: no fold is begun after {limit:.0f} s on a set and method ({BASELINE_SHARE * limit:.0f} s "
-        f"for the baselines), and the column says how many there were. gamma from {GAMMAS} / d, C from {CS} ({grids}), "
-        f"chosen by {INNER_FOLDS}-fold cross-validation on the training part alone: the fewest vectors within half a "
-        "standard error of the best error (SVC: the best error). Seconds are of one fit with the chosen parameters, on "
-        "a busy machine. *ok* for SSVC_A and SSVC_W: vectors at most the paper's mean + 2 deviations, and error "
-        "within 1.5 points.",
-        "",
-        "| set | method | paper: s | vectors | error % | ours: s | vectors | error % | folds | ok |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for title in sets:
-        name, published = PAPER[title]
-        X, y = rows_of(name)
-        splits = list(StratifiedKFold(10, shuffle=True, random_state=1).split(X, y))[:folds]
-        for method in methods:
-            model = METHODS[method]
-            times, sizes, errors = [], [], []
-            allowed = limit * (1.0 if method in ("SVC", "SSVC_A", "SSVC_W") else BASELINE_SHARE)
-            begun = time.perf_counter()
-            for train, test in splits:
-                if sizes and time.perf_counter() - begun > allowed:
-                    break
-                chosen = choose(model, method, X[train], y[train])
-                ready = clone(model).set_params(**chosen)
-                start = time.perf_counter()
-                ready.fit(X[train], y[train])
-                times.append(time.perf_counter() - start)
-                sizes.append(n_vectors(ready))
-                errors.append(float(100 * np.mean(ready.predict(X[test]) != y[test])))
-            seconds, vectors, deviation, error = published[method]
-            lines.append(
-                f"| {title} | {method} | {seconds:.2f} | {vectors} ± {deviation} | {error} | {np.mean(times):.3f} | "
-                f"{np.mean(sizes):.1f} ± {np.std(sizes):.1f} | {np.mean(errors):.1f} ± {np.std(errors):.1f} | "
-                f"{len(sizes)} | {verdict(method, sizes, errors, published[method])} |"
-            )
-            print(lines[-1], flush=True)
-    return lines
 
 
 @contextmanager
@@ -317,31 +164,6 @@ def figures() -> list[str]:
     ]
     print("\n".join(lines), flush=True)
     return lines
-
-
-def figure_5(table_lines: list[str]) -> list[str]:
-    """Vectors and times of all methods, drawn from the rows of Table 2."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table_lines if line.count("|") == 11]
-    rows = [row for row in rows if row[0] in PAPER]
-    sets = list(dict.fromkeys(row[0] for row in rows))
-    methods = [m for m in dict.fromkeys(row[1] for row in rows) if m != "SVC"]
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
-    for axis, column, label in ((axes[0], 6, "vectors"), (axes[1], 5, "seconds of a fit")):
-        for k, method in enumerate(methods):
-            values = [float(row[column].split()[0]) for row in rows if row[1] == method]
-            axis.bar(np.arange(len(sets)) + 0.13 * (k - 2.5), values, 0.13, label=method)
-        axis.set_xticks(np.arange(len(sets)), sets, rotation=30)
-        axis.set_yscale("log")
-        axis.set_ylabel(label)
-    axes[0].legend(fontsize="small")
-    figure.savefig(RESULTS / "paper_huang_5.png", dpi=100)
-    plt.close(figure)
-    return ["", "![Figure 5](paper_huang_5.png)"]
 
 
 def laplace_evidence(Phi: np.ndarray, y: np.ndarray, precision: np.ndarray) -> float:
@@ -461,7 +283,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--folds", type=int, default=3, help="folds of Table 2, up to 10")
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds for a set and method of Table 2")
+    parser.add_argument(
+        "--search", choices=[FIRST, FINER], default=FIRST, help="the grid of the settings of Table 2"
+    )
+    parser.add_argument(
+        "--races", type=Path, help="file that keeps the cross-validation of Table 2's settings"
+    )
     parser.add_argument("--only", choices=["figures", "table", "times", "relevance", "density"])
     parser.add_argument("--sets", nargs="+", default=list(PAPER), choices=list(PAPER))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
@@ -475,13 +302,14 @@ def main() -> None:
         "times": lambda: times_beside_svc(options.sets),
         "density": density,
         "relevance": lambda: relevance(options.sizes, options.reach),
-        "table": lambda: table(options.folds, options.sets, options.methods, options.limit),
+        "table": lambda: page(
+            measure_all(options.folds, options.sets, options.methods, options.search, options.races)
+        ),
     }
     lines = ["# Huang et al. (2010), Sparse learning for support vector classification", ""]
     for part, run in parts.items():
         if options.only in (None, part):
-            made = run()
-            lines += [*made, *(figure_5(made) if part == "table" and len(options.methods) > 1 else []), ""]
+            lines += [*run(), ""]
     name = "paper_huang.md" if options.only is None else f"paper_huang_{options.only}.md"
     (RESULTS / name).write_text("\n".join(lines))
 

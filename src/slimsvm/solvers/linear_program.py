@@ -29,7 +29,7 @@ from ..rows import Array
 # Constraints added at a time: few programs and small ones.
 COLUMNS_AT_A_TIME = 40
 # Columns that fit one program from the start.
-SMALL = 80
+SMALL = 200
 # Tolerance HiGHS works to; ours is relative to the objective and looser.
 FEASIBILITY = 1e-9
 TINY = np.finfo(np.float64).tiny
