@@ -30,7 +30,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import SVC
 
-from huang_table import FINER, FIRST, METHODS, PAPER, RESULTS, choose, measure_all, n_vectors, page, rows_of
+from huang_table import METHODS, PAPER, RESULTS, SHARE, choose, measure_all, n_vectors, page, rows_of
 from slimsvm import RVC, RVR, SparseKernelDensity, ZeroNormSVC
 from slimsvm.datasets import load_split, make_banana
 from slimsvm.kernels import RBF
@@ -284,7 +284,7 @@ def main() -> None:
     )
     parser.add_argument("--folds", type=int, default=3, help="folds of Table 2, up to 10")
     parser.add_argument(
-        "--search", choices=[FIRST, FINER], default=FIRST, help="the grid of the settings of Table 2"
+        "--share", type=float, default=SHARE, help="of a standard error, for the choice in Table 2"
     )
     parser.add_argument(
         "--races", type=Path, help="file that keeps the cross-validation of Table 2's settings"
@@ -303,7 +303,7 @@ def main() -> None:
         "density": density,
         "relevance": lambda: relevance(options.sizes, options.reach),
         "table": lambda: page(
-            measure_all(options.folds, options.sets, options.methods, options.search, options.races)
+            measure_all(options.folds, options.sets, options.methods, options.share, options.races)
         ),
     }
     lines = ["# Huang et al. (2010), Sparse learning for support vector classification", ""]
