@@ -23,7 +23,7 @@ from slimsvm.compact import calibration
 from slimsvm.compact.observations import Observations, whole_counts
 from slimsvm.compact.ridge import ridge_search
 from slimsvm.compact.search import _smoothed_best, ladder
-from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley
+from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
 from slimsvm.estimators import compact_base
 from slimsvm.losses import Squared
 from slimsvm.refinement import RoundedHinge
@@ -70,6 +70,13 @@ def test_few_vectors_suffice(make, most, score):
     model = CompactSVC(random_state=0).fit(X, y)
     assert model.n_vectors_ <= most
     assert model.score(T, t) > score
+
+
+def test_two_spirals_are_separated_by_sixty_vectors():
+    X, y = make_two_spirals(random_state=0)
+    model = CompactSVC(max_vectors=60, random_state=0).fit(X, y)
+    assert model.n_vectors_ <= 60
+    assert model.score(X, y) == 1.0
 
 
 def test_the_checkerboard():
@@ -394,3 +401,22 @@ def test_a_lonely_minimum_on_the_grid_is_not_trusted():
     grid[1:, :3] = 0.15
     assert _smoothed_best(grid) != (0, 3)
     assert _smoothed_best(np.array([[0.3]])) == (0, 0)
+
+
+def test_blurred_errors_approach_mistakes():
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(200, 3))
+    Y = np.where(np.arange(3) == rng.integers(3, size=200)[:, None], 1.0, -1.0)
+    data = Observations(np.zeros((200, 1)), Y, np.ones(200), np.ones(200, dtype=int), True, RoundedHinge())
+    np.testing.assert_allclose(data.errors(outputs, 1e-9), data.mistakes(outputs), atol=1e-12)
+    blurred = data.errors(outputs, 0.2)
+    assert ((blurred > 0.5) == (data.mistakes(outputs) > 0)).all()
+    assert ((blurred > 0.05) & (blurred < 0.95)).any()
+
+
+def test_blurred_errors_do_not_depend_on_the_size_of_the_outputs():
+    rng = np.random.default_rng(1)
+    outputs = rng.normal(size=(50, 1))
+    Y = np.where(rng.random((50, 1)) < 0.5, 1.0, -1.0)
+    data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.ones(50, dtype=int), True, RoundedHinge())
+    np.testing.assert_allclose(data.errors(1e3 * outputs, 0.2), data.errors(outputs, 0.2), rtol=1e-12)

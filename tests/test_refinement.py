@@ -16,8 +16,10 @@ from slimsvm.refinement import (
     fit_coefficients,
     fit_expansion,
     joint,
+    kernel_blocks,
     minimise,
     nearest_vectors,
+    objectives,
     pull_back,
     refine_in_batches,
     refine_jointly,
@@ -273,3 +275,42 @@ def test_cluster_centres_share_by_class():
     centres = starts.cluster_centres(X, np.repeat([0, 1, 2], 40), 3, rng)
     np.testing.assert_allclose(centres.mean(axis=1), [0, 5, 10], atol=0.1)
     assert starts.cluster_centres(X, np.zeros(120, dtype=int), 7, rng).shape == (7, 2)
+
+
+def test_random_rows_instead_of_centres():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    rows = starts.cluster_centres(X, np.zeros(30, dtype=int), 4, np.random.default_rng(1), move=False)
+    assert all((X == row).all(axis=1).any() for row in rows)
+
+
+def test_the_weakest_vector_is_the_one_least_missed():
+    rng = np.random.default_rng(0)
+    model = RbfModel(rng.normal(size=(6, 2)), rng.normal(size=(6, 1)), np.zeros(1), np.zeros(2))
+    K = model.kernel(model.vectors, model.vectors)
+    total = model.coef[:, 0] @ K @ model.coef[:, 0]
+    missed = []
+    for j in range(6):
+        others = np.delete(np.arange(6), j)
+        fitted = np.linalg.solve(K[np.ix_(others, others)], K[others] @ model.coef[:, 0])
+        missed.append(total - fitted @ K[np.ix_(others, others)] @ fitted)
+    left = starts.without_weakest(model, 5)
+    np.testing.assert_array_equal(left.vectors, np.delete(model.vectors, np.argmin(missed), axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_coefficients_on_blocks_are_those_on_all_rows(monkeypatch, dtype):
+    monkeypatch.setattr(objectives, "BLOCK_BYTES", 8 * 7 * 5)  # blocks of seven rows
+    monkeypatch.setattr(objectives, "HELD_BYTES", 8 * 20 * 5)  # and some of them computed anew each time
+    model, X, Y, weights, penalty = joint_problem()
+    Kzz = model.kernel(model.vectors, model.vectors)
+    found = {}
+    for name, blocks in {
+        "whole": lambda: iter([(slice(0, len(X)), model.kernel(X, model.vectors))]),
+        "blocks": kernel_blocks(model.kernel, X, model.vectors, dtype=dtype),
+    }.items():
+        found[name] = fit_coefficients(
+            blocks, Kzz, Y, weights, SquaredHinge(), penalty, model.coef, model.intercept, max_iter=300
+        )
+    tolerance = 1e-6 if dtype == np.float64 else 1e-2
+    for whole, in_blocks in zip(found["whole"], found["blocks"], strict=True):
+        np.testing.assert_allclose(in_blocks, whole, rtol=tolerance, atol=tolerance)

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..kernels import RBF, Kernel, Precomputed
-from ..refinement import RbfModel, fit_coefficients, refine_in_batches, refine_jointly
+from ..refinement import RbfModel, fit_coefficients, kernel_blocks, refine_in_batches, refine_jointly
 from ..refinement.joint import CORE_WORK
-from ..refinement.starts import cluster_centres, constant, grow
+from ..refinement.starts import cluster_centres, constant, grow, without_weakest
 from ..rows import Array, Rows
 from .observations import Observations
-from .ridge import COLUMNS, PENALTIES, WIDTHS, ridge_search
+from .ridge import PENALTIES, WIDTHS, column_places, ridge_search
 
 # Iterations of L-BFGS at each size on the way, by what is learnt, and at the last size.
-ITERATIONS = {"fixed": 60, "one": 60, "per_feature": 200}
+ITERATIONS = {"fixed": 60, "one": 80, "per_feature": 150}
 CLUSTERED_ITERATIONS, LAST_ITERATIONS = 120, 300
 # The same where nothing but coefficients is fitted, which is convex.
 SELECTED_ITERATIONS = 20
@@ -26,14 +26,20 @@ SELECTED_ITERATIONS = 20
 FRESH_SIZE = 16
 # Above this size, cluster centres are the better start than a smaller model with vectors added.
 CLUSTERED_SIZE = 32
+# The last fit goes on for at most this much work n m d iterations, and this many of them, where that is more.
+LAST_WORK, MOST_ITERATIONS = 2e8, 2000
+# Cluster centres and random rows that small problems start from, each.
+SMALL_STARTS = 4
+# In small problems the weakest vectors are put where the loss is largest: one, then two, up to this many of them.
+MOST_PLACED = 8
 # Relative decrease at which a fit on the way, and the last one, ends.
-TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-6
+TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-7
 # Products n m d above which fewer iterations must do on the way, and above which random batches get further than
 # L-BFGS in the same time.
 LARGE_WORK, BATCH_WORK = 1e9, 5e9
-EPOCHS = 30
-# With learnt widths and no more rows than this, ending early is what keeps a model from fitting the noise.
-FEW_ROWS = 2_000
+EPOCHS = 20
+# Iterations of L-BFGS for the coefficients alone, after the batches.
+COEFFICIENT_ITERATIONS = 40
 # Rows from which cluster centres and their first coefficients are found.
 ROWS_AT_FIRST = 10_000
 
@@ -102,8 +108,13 @@ class Machine(Protocol):
         sizes: Sequence[int],
         rng: np.random.Generator,
         report: Callable[[str], None],
+        *,
+        to_the_end: bool,
     ) -> Iterator[tuple[Model, int]]:
-        """Models for all rows, of the last of the sizes, each better than the one before; with iterations."""
+        """Models for all rows, of the last of the sizes, each better than the one before; with iterations.
+
+        Without `to_the_end` the last is trained as those of the same size were in the folds.
+        """
         ...
 
 
@@ -129,7 +140,7 @@ class MovedVectors:
         self, width: float | None, penalty: float | None, rng: np.random.Generator
     ) -> tuple[int, float, float, float]:
         """Number of the best scaling, a first width and penalty by ridge regression, and its error."""
-        Z = self.data.X[rng.permutation(self.data.n)[:COLUMNS]]
+        Z = self.data.X[column_places(self.data.n, rng)]
         found: list[tuple[float, int, float, float, float]] = []
         for number, shape in enumerate(self.shapes):
 
@@ -168,7 +179,7 @@ class MovedVectors:
         model = self._start(setting, Y, weights)
         penalty = np.full(Y.shape[1], setting.penalty)
         for size in sizes:
-            if setting.widths == "fixed" and min(size, len(X)) >= CLUSTERED_SIZE:
+            if setting.widths != "per_feature" and min(size, len(X)) >= CLUSTERED_SIZE:
                 model = self._clustered(setting, rows, weight[rows], min(size, len(X)), rng)
             else:
                 model = self._grown(setting, model, X, Y, weights, size, rng)
@@ -194,13 +205,16 @@ class MovedVectors:
         sizes: Sequence[int],
         rng: np.random.Generator,
         report: Callable[[str], None],
+        *,
+        to_the_end: bool,
     ) -> Iterator[tuple[RbfModel, int]]:
         """Models for all rows: grown, from cluster centres if that is better, and the better one to the end."""
         data = self.data
         X, Y, weights = self._part(np.arange(data.n), data.weight)
         penalty = np.full(Y.shape[1], setting.penalty)
         size = min(sizes[-1], data.n)
-        if data.n * size * X.shape[1] > BATCH_WORK:
+        work = data.n * size * X.shape[1]
+        if work > BATCH_WORK:
             yield from self._in_batches(setting, size, rng, report)
             return
 
@@ -211,32 +225,54 @@ class MovedVectors:
             )  # fmt: skip
 
         value, best = np.inf, self._start(setting, Y, weights)
-        if size < CLUSTERED_SIZE or setting.widths != "fixed":
+        last = max(LAST_ITERATIONS, min(MOST_ITERATIONS, int(LAST_WORK / work)))
+        every = np.arange(data.n)
+        if size < CLUSTERED_SIZE or setting.widths == "per_feature":
             for step in sizes:
                 best = self._grown(setting, best, X, Y, weights, min(step, size), rng)
                 best, value, n_iter = refined(best, _iterations(setting, best, len(X)), TOLERANCE)
             yield best, n_iter
-        if setting.widths == "per_feature" and data.n <= FEW_ROWS:
-            return  # ending early is part of what the folds have tried: more iterations fit the noise
+        elif not to_the_end:
+            best = self._clustered(setting, every, data.weight, size, rng)
+            best, value, n_iter = refined(best, _iterations(setting, best, len(X)), TOLERANCE)
+            yield best, n_iter
+        if not to_the_end:
+            return
         if setting.widths != "per_feature" and size > 1:
-            clustered = self._clustered(setting, np.arange(data.n), data.weight, size, rng)
-            clustered, other, n_iter = refined(clustered, LAST_ITERATIONS, TOLERANCE)
-            if other < value:
-                best = clustered
-                yield best, n_iter
-        best, _, n_iter = refined(best, LAST_ITERATIONS, LAST_TOLERANCE)
+            moves = (True, False) if work <= CORE_WORK else (True,)
+            for move in moves * (SMALL_STARTS if last == MOST_ITERATIONS else 1):
+                other = self._clustered(setting, every, data.weight, size, rng, move=move)
+                other, reached, n_iter = refined(other, LAST_ITERATIONS, TOLERANCE)
+                if reached < value:
+                    value, best = reached, other
+                    yield best, n_iter
+            for n_placed in range(1, min(size, MOST_PLACED + 1) if last == MOST_ITERATIONS else 0):
+                strong = without_weakest(best, size - n_placed)
+                other = grow(strong, X, Y, weights, data.loss, size, rng)
+                other, reached, n_iter = refined(other, LAST_ITERATIONS, TOLERANCE)
+                if reached < value:
+                    value, best = reached, other
+                    yield best, n_iter
+        best, _, n_iter = refined(best, last, LAST_TOLERANCE)
         yield best, n_iter
 
     def _clustered(
-        self, setting: Setting, rows: Array, weight: Array, size: int, rng: np.random.Generator
+        self,
+        setting: Setting,
+        rows: Array,
+        weight: Array,
+        size: int,
+        rng: np.random.Generator,
+        *,
+        move: bool = True,
     ) -> RbfModel:
-        """Cluster centres of these rows with coefficients by ridge regression on some of them."""
+        """Cluster centres of these rows, or random ones of them, with coefficients by ridge regression."""
         data = self.data if len(rows) == self.data.n else self.data.take(rows)
         X, Y = data.X, data.Y
         some = data.sample(ROWS_AT_FIRST, rng)
         # clusters in the units of the kernel
         unit = np.exp(0.5 * self.log_shape)
-        Z = cluster_centres(X[some] * unit, data.groups[some], size, rng) / unit
+        Z = cluster_centres(X[some] * unit, data.groups[some], size, rng, move=move) / unit
         log_widths = self.log_shape + np.log(setting.width)
         kernel = RBF(tuple(np.exp(log_widths).tolist()))
         A = np.column_stack([kernel(X[some], Z), np.ones(len(some))])
@@ -260,11 +296,20 @@ class MovedVectors:
             progress=lambda epoch: report(f"epoch {epoch} of {EPOCHS}"),
         )  # fmt: skip
         yield model, EPOCHS
+        # the coefficients once more, on all rows at once
+        X32, Z32 = X.astype(np.float32), model.vectors.astype(np.float32)
+        blocks = kernel_blocks(model.kernel, X32, Z32, dtype=np.float32, n_threads=self.n_threads)
+        coef, intercept = fit_coefficients(
+            blocks, model.kernel(model.vectors, model.vectors), Y, weights, data.loss,
+            np.full(Y.shape[1], setting.penalty), model.coef, model.intercept, max_iter=COEFFICIENT_ITERATIONS,
+        )  # fmt: skip
+        report("coefficients fitted on all rows")
+        yield replace(model, coef=coef, intercept=intercept), EPOCHS
 
 
 def _iterations(setting: Setting, model: RbfModel, n_rows: int) -> int:
     work = n_rows * model.vectors.size
-    if setting.widths == "fixed" and model.n_vectors >= CLUSTERED_SIZE and work <= LARGE_WORK:
+    if setting.widths != "per_feature" and model.n_vectors >= CLUSTERED_SIZE and work <= LARGE_WORK:
         return CLUSTERED_ITERATIONS
     return ITERATIONS["fixed" if work > CORE_WORK else setting.widths]
 
@@ -325,7 +370,7 @@ class SelectedRows:
         self, width: float | None, penalty: float | None, rng: np.random.Generator
     ) -> tuple[int, float, float, float]:
         """Zero, a first width and penalty by ridge regression (what is given stays), and its error."""
-        places, every = rng.permutation(self.data.n)[:COLUMNS], np.arange(self.data.n)
+        places, every = column_places(self.data.n, rng), np.arange(self.data.n)
 
         def columns(width: float) -> tuple[Array, Array]:
             kernel = self.kernel_of(width)
@@ -406,6 +451,8 @@ class SelectedRows:
         sizes: Sequence[int],
         rng: np.random.Generator,
         report: Callable[[str], None],
+        *,
+        to_the_end: bool,
     ) -> Iterator[tuple[RowModel, int]]:
         """Models for all rows, one for each of the sizes."""
         for model, n_iter in self._grown(setting, self.data.weight, sizes, rng, LAST_ITERATIONS):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 
 from ..refinement import SmoothLoss
 from ..rows import Array, Rows
+
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -79,13 +82,33 @@ class Observations:
             first += int(count.sum())
         return [(np.where(part >= self.weight, 0.0, self.weight - part), part) for part in held]
 
-    def errors(self, outputs: Array) -> Array:  # (n, k) -> (n,)
+    def mistakes(self, outputs: Array) -> Array:  # (n, k) -> (n,)
         """What each row costs: 1 for a wrong class, the mean squared error for targets."""
         if not self.classify:
             return np.square(outputs - self.Y).mean(axis=1)
         if self.Y.shape[1] == 1:
             return ((outputs[:, 0] > 0) != (self.Y[:, 0] > 0)).astype(np.float64)
         return (outputs.argmax(axis=1) != self.groups).astype(np.float64)
+
+    def errors(self, outputs: Array, blur: float) -> Array:  # (n, k) -> (n,)
+        """The same without jumps, to compare models by: a row near the boundary counts in part.
+
+        For classes it is the probability of a mistake if the margin had a normal error of `blur` times the mean
+        size of the margins: whether a row is just right or just wrong is chance.
+        """
+        if not self.classify:
+            return self.mistakes(outputs)
+        margins = self._margins(outputs)
+        size = float(np.abs(margins).sum()) / max(len(margins), 1)
+        return special.ndtr(-margins / max(blur * size, TINY))
+
+    def _margins(self, outputs: Array) -> Array:  # (n,)
+        if self.Y.shape[1] == 1:
+            return np.where(self.Y[:, 0] > 0, 1.0, -1.0) * outputs[:, 0]
+        rows, own = np.arange(len(outputs)), self.groups
+        others = np.array(outputs, dtype=np.float64)
+        others[rows, own] = -np.inf
+        return outputs[rows, own] - others.max(axis=1)
 
 
 def whole_counts(weight: Array, most: int) -> Array:

@@ -15,13 +15,18 @@ from ..refinement import factor_gram
 from ..rows import Array
 from .observations import Observations
 
-# Columns of the kernel matrix: a compact model has fewer vectors than that.
-COLUMNS = 128
+# Columns of the kernel matrix: a compact model has fewer vectors than that. Up to so many rows all are columns.
+COLUMNS, FEW_ROWS = 128, 256
 # Widths times the number of (scaled) features, and penalties; the optimum lies inside on all data we have seen.
 WIDTHS = 2.0 ** np.arange(-8, 6)
 PENALTIES = 2.0 ** np.arange(-9, 10)
 # Leverages nearer to one than this are rounding.
 LEAVE = 1e-6
+
+
+def column_places(n_rows: int, rng: np.random.Generator) -> Array:
+    """Numbers of the rows whose kernel columns serve."""
+    return rng.permutation(n_rows)[: n_rows if n_rows <= FEW_ROWS else COLUMNS]
 
 
 def ridge_search(
@@ -61,6 +66,6 @@ def ridge_search(
             left_out = residual / np.maximum(1.0 - leverage[:, p, None], LEAVE)
             error = float(share @ np.square(left_out).sum(axis=1))
             if error < best[0]:
-                scored = float(share @ data.errors(Y - left_out))
+                scored = float(share @ data.mistakes(Y - left_out))
                 best = (error, float(width), float(penalty), scored)
     return best

@@ -7,18 +7,16 @@ errors on the same held-out rows, so that what counts is the standard error of a
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..rows import Array
 from .machines import Machine, Setting
+from .trial import FOLDS, Trial
 
-FOLDS = 5
 # Rows for the search over settings, and for that over sizes; above, a random part of them serves.
 SETTING_ROWS, SIZE_ROWS = 2_000, 10_000
 # Folds that are used of the FOLDS when rows are many enough.
@@ -42,16 +40,21 @@ TOO_SMALL, LARGEST_COMPARED = 4.0, 64
 NEIGHBOUR = 1.0
 # At the compared size, a kind of widths that learns more is dropped if it is not better than one that learns less,
 # and the other is dropped if it is better by this many standard errors.
-STAY = 2.0
+STAY = 3.0
 # A kind that learns more must be better by this many standard errors than one that learns less.
-BETTER = 1.0
-# The smallest model within this many standard errors of the best is chosen.
-NEAR = 0.5
+BETTER = 2.0
+# The smallest model is chosen that is within this many standard errors (of the difference) of the best, or within
+# this share of the standard error of the best one's mistakes: less than that no test would notice.
+NEAR, NOTICED = 0.5, 0.25
 # Growing ends when this many sizes were not better than the best before them.
 PATIENCE = 3
 # More vectors than the square root of the number of rows, which is as many as theory asks for, must earn it:
 # this many sizes, not PATIENCE, and by this many standard errors. A limit the user sets is as good as a wish.
 LARGE_PATIENCE, CLEARLY_BETTER = 1, 2.0
+# Growing does not end while the error is this many times that of ridge regression.
+MUCH_WORSE = 2.0
+# The last fit of more rows than this, or of a model with one width and no more mistakes than this, goes on to the end.
+FEW_ROWS, FEW_MISTAKES = 2_000, 0.05
 # All sizes up to this are tried.
 LEAST_TRIED = 16
 # Without a budget, models grow to at most this many vectors.
@@ -73,6 +76,9 @@ class Choice:
         Held-out outputs of the chosen setting and size, with classes and weights.
     table : list of (kind of widths, size, error, standard error)
     interrupted : bool
+    to_the_end : bool
+        Whether the last fit goes on until nothing is gained. Where mistakes are many, ending early is part of what
+        the folds have tried: more iterations fit the noise.
     """
 
     machine: Machine
@@ -83,6 +89,7 @@ class Choice:
     weight: Array
     table: list[tuple[str, int, float, float]] = field(default_factory=list)
     interrupted: bool = False
+    to_the_end: bool = True
 
 
 @dataclass(frozen=True)
@@ -118,50 +125,6 @@ def ladder(largest: int, *, halves: bool = True) -> list[int]:
     return sorted(size for size in sizes if size <= largest)
 
 
-class _Trial:
-    """Cross-validation of one machine, always on the same folds."""
-
-    def __init__(self, machine: Machine, n_folds: int, seed: int, run: Callable[..., Iterable[Any]]) -> None:
-        data = machine.data
-        folds = data.folds(FOLDS, np.random.default_rng([seed, 0]))[:n_folds]
-        self.machine, self.seed, self.run = machine, seed, run
-        self.train = [train for train, _ in folds]
-        self.held = [np.flatnonzero(held > 0) for _, held in folds]
-        self.weight = np.concatenate([held[rows] for (_, held), rows in zip(folds, self.held, strict=True)])
-        rows = np.concatenate(self.held)
-        self.groups = data.groups[rows]
-        self.one = (data.weight / data.count)[rows]  # weight of one observation
-
-    def grown(self, setting: Setting, sizes: Sequence[int]) -> Iterator[tuple[Array, Array]]:
-        """For each size, held-out outputs (n_held, k) and errors (n_held,), one after the other."""
-        paths = [
-            self.machine.path(setting, train, sizes, np.random.default_rng([self.seed, 1 + fold]))
-            for fold, train in enumerate(self.train)
-        ]
-
-        def step(fold: int) -> tuple[Array, Array]:
-            model = next(paths[fold])
-            rows = self.held[fold]
-            outputs = self.machine.outputs(model, rows)
-            return outputs, self.machine.data.take(rows).errors(outputs)
-
-        for _ in sizes:
-            parts = list(self.run(step, range(len(paths))))
-            yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-
-    def at(self, setting: Setting, sizes: Sequence[int]) -> Array:
-        """Errors at the last of the sizes."""
-        *_, (_, errors) = self.grown(setting, sizes)
-        return errors
-
-    def mean(self, errors: Array) -> float:
-        return float(self.weight @ errors / self.weight.sum())
-
-    def standard_error(self, difference: Array) -> float:
-        away = difference - self.mean(difference)
-        return float(np.sqrt(self.weight * self.one @ np.square(away)) / self.weight.sum())
-
-
 def choose(
     machine: Machine,
     limits: Limits,
@@ -182,17 +145,35 @@ def choose(
             scaling, *first = part.first(limits.width, limits.penalty, rng)
             machine, part = machine.scaled(scaling), part.scaled(scaling)
             report(f"ridge regression: scaling {scaling}, width {first[0]:.3g}, C {1 / first[1]:.3g}")
-            trial = _Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, run)
+            trial = Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, first[2], run)
             _search_settings(trial, limits, state, first, report)
             if data.n > SETTING_ROWS:
                 part = machine.on(data.sample(SIZE_ROWS, rng))
-                trial = _Trial(part, 1, seed, run)
+                trial = Trial(part, 1, seed, first[2], run)
                 state.halves = False
                 _tune_on_more_rows(trial, limits, state, report)
             _search_sizes(trial, limits, state, report)
         except KeyboardInterrupt:
             return state.choice(machine, interrupted=True)
     return state.choice(machine, interrupted=False)
+
+
+class _Curve:
+    """What each size reached, with the setting that was best there."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.settings: list[Setting] = []
+        self.outputs: list[Array] = []
+        self.errors: list[Array] = []  # blurred
+        self.mistakes: list[Array] = []
+
+    def add(self, size: int, setting: Setting, outputs: Array, errors: Array, mistakes: Array) -> None:
+        self.sizes.append(size)
+        self.settings.append(setting)
+        self.outputs.append(outputs)
+        self.errors.append(errors)
+        self.mistakes.append(mistakes)
 
 
 class _State:
@@ -202,11 +183,18 @@ class _State:
         self.limits = limits
         self.setting = Setting(limits.width or 1.0, limits.penalty or 0.25, limits.kinds[0])
         self.settings: dict[str, Setting] = {}
+        self.weakest = self.setting.penalty  # of those tried
+        self.expected = np.inf  # mistakes of ridge regression
         self.size = min(COMPARED_SIZE, limits.max_vectors)
         self.least = LEAST_TRIED  # all sizes up to this are tried
         self.halves = True  # whether sizes between the powers of two are tried
+        self.to_the_end = True
         self.held: tuple[Array, Array, Array] | None = None
         self.table: list[tuple[str, int, float, float]] = []
+
+    def ladder(self, kind: str) -> list[int]:
+        """Sizes to try with this kind of widths."""
+        return ladder(self.limits.max_vectors, halves=self.halves and kind != "per_feature")
 
     def choice(self, machine: Machine, *, interrupted: bool) -> Choice:
         held = self.held
@@ -214,74 +202,96 @@ class _State:
             none = np.zeros((0, machine.data.Y.shape[1]))
             held = none, np.zeros(0, dtype=np.intp), np.zeros(0)
         outputs, groups, weight = held
-        halves = self.halves and self.setting.widths == "fixed"
-        sizes = [size for size in ladder(self.limits.max_vectors, halves=halves) if size < self.size]
+        sizes = [size for size in self.ladder(self.setting.widths) if size < self.size]
         return Choice(
-            machine, self.setting, [*sizes, self.size], outputs, groups, weight, self.table, interrupted
-        )
+            machine, self.setting, [*sizes, self.size], outputs, groups, weight, self.table, interrupted,
+            self.to_the_end,
+        )  # fmt: skip
 
 
 def _search_settings(
-    trial: _Trial,
+    trial: Trial,
     limits: Limits,
     state: _State,
     first: Sequence[float],
     report: Callable[[str], None],
 ) -> None:
-    machine = trial.machine
+    machine, kinds = trial.machine, limits.kinds
     width, penalty, expected = first
-    n_outputs = machine.data.Y.shape[1]
-    sizes = [min(COMPARED_SIZE * int(np.ceil(np.sqrt(n_outputs))), limits.max_vectors)]
-    largest = min(max(sizes[0], LARGEST_COMPARED), limits.max_vectors)
-    start = Setting(width, penalty, limits.kinds[0])
-    while sizes[0] < largest:  # until the models are large enough for what ridge regression has found
-        reached = trial.at(start, sizes)
-        if trial.mean(reached) <= TOO_SMALL * expected + trial.standard_error(reached):
-            break
-        sizes = [min(2 * sizes[0], largest)]
-    state.least = max(LEAST_TRIED, 2 * sizes[0])
-    kinds = limits.kinds
-    state.setting = Setting(width, penalty, kinds[0])
-
-    width_factors = WIDTH_FACTORS if limits.width is None and machine.has_width else (1.0,)
-    penalty_factors = PENALTY_FACTORS if limits.penalty is None else (1.0,)
-    grid = np.empty((len(width_factors), len(penalty_factors)))
-    settings = {}
-    found = {}
-    for i, a in enumerate(width_factors):
-        for j, b in enumerate(penalty_factors):
-            along = a if limits.penalty is None else 1.0
-            settings[i, j] = Setting(width * a, penalty * along * b, kinds[0])
-            found[i, j] = trial.at(settings[i, j], sizes)
-            grid[i, j] = trial.mean(found[i, j])
-    best = _smoothed_best(grid)
-    state.setting = settings[best]
-    report(f"width {state.setting.width:.3g}, C {1 / state.setting.penalty:.3g}: error {grid[best]:.4g}")
-
-    base = state.setting
-    errors = {kinds[0]: found[best]}
-    state.settings = {kinds[0]: base}
+    every = len(trial.train) == FOLDS  # whether these are all the rows there are
+    start = state.setting = Setting(width, penalty, kinds[0])
+    state.expected = expected
+    state.weakest = penalty * (PENALTY_FACTORS[0] if limits.penalty is None else 1.0)
+    size = _compared_size(trial, limits, start, expected)
+    state.least = max(LEAST_TRIED, 2 * size)
+    widths_tried = kinds[0] == "fixed" and limits.width is None and machine.has_width
+    grid = _Grid(limits, start, WIDTH_FACTORS if widths_tried else (1.0,))
+    grid.add(trial, size)
+    base, found = grid.best()
+    errors = {kinds[0]: found}
+    state.setting, state.settings = base, {kinds[0]: base}
+    report(f"width {base.width:.3g}, C {1 / base.penalty:.3g}: error {trial.mean(found):.4g}")
     for kind in kinds[1:]:
-        factors = LEARNT_FACTORS if kind == "per_feature" else ((1.0, 1.0),)
-        state.settings[kind], errors[kind] = _best_around(trial, limits, base, kind, factors, sizes)
+        state.settings[kind], errors[kind] = _best_around(trial, limits, base, kind, LEARNT_FACTORS, size)
         report(f"widths {kind}: error {trial.mean(errors[kind]):.4g}")
-    for less, more in itertools.combinations(kinds, 2):
-        if less in state.settings and more in state.settings:
-            gain = errors[less] - errors[more]
-            if trial.mean(gain) < 0:
-                del state.settings[more]
-            elif trial.mean(gain) > STAY * trial.standard_error(gain):
-                del state.settings[less]
+        gain = errors[kinds[0]] - errors[kind]
+        good = not _much_worse(trial, [errors[kind]], expected)
+        if trial.mean(gain) < 0:
+            del state.settings[kind]
+        elif every and good and trial.mean(gain) > STAY * trial.standard_error(gain):
+            del state.settings[kinds[0]]
+    if kinds[0] in state.settings and every and machine.data.Y.shape[1] == 1:
+        grid.add(trial, min(2 * size, limits.max_vectors))
+        state.settings[kinds[0]], _ = grid.best()
     state.setting = next(iter(state.settings.values()))
 
 
+def _compared_size(trial: Trial, limits: Limits, start: Setting, expected: float) -> int:
+    """The size at which settings are compared: large enough for what ridge regression has found."""
+    n_outputs = trial.machine.data.Y.shape[1]
+    size = min(COMPARED_SIZE * int(np.ceil(np.sqrt(n_outputs))), limits.max_vectors)
+    largest = min(max(size, LARGEST_COMPARED), limits.max_vectors)
+    while size < largest:
+        mistakes = trial.mistakes(trial.at(start, size)[0])
+        if trial.mean(mistakes) <= TOO_SMALL * expected + trial.standard_error(mistakes):
+            break
+        size = min(2 * size, largest)
+    return size
+
+
+class _Grid:
+    """Settings around a first one, and their errors at one size or several."""
+
+    def __init__(self, limits: Limits, start: Setting, width_factors: Sequence[float]) -> None:
+        free = limits.penalty is None
+        self.settings = [
+            [
+                replace(start, width=start.width * a, penalty=start.penalty * (a * b if free else 1.0))
+                for b in (PENALTY_FACTORS if free else (1.0,))
+            ]
+            for a in width_factors
+        ]
+        self.mean = np.zeros((len(self.settings), len(self.settings[0])))
+        self.errors: list[list[Array]] = []
+
+    def add(self, trial: Trial, size: int) -> None:
+        """Train models of this size with every setting."""
+        self.errors = [[trial.at(setting, size)[1] for setting in row] for row in self.settings]
+        self.mean += np.array([[trial.mean(errors) for errors in row] for row in self.errors])
+
+    def best(self) -> tuple[Setting, Array]:
+        """The best setting over the sizes so far, and its errors at the last of them."""
+        i, j = _smoothed_best(self.mean)
+        return self.settings[i][j], self.errors[i][j]
+
+
 def _best_around(
-    trial: _Trial,
+    trial: Trial,
     limits: Limits,
     base: Setting,
     kind: str,
     factors: Sequence[tuple[float, float]],
-    sizes: Sequence[int],
+    size: int,
 ) -> tuple[Setting, Array]:
     """The best of the settings these factors on width and penalty lead to, and its errors; what is given stays."""
     tried = list(
@@ -294,18 +304,18 @@ def _best_around(
             for a, b in factors
         )
     )
-    results = [trial.at(setting, sizes) for setting in tried]
+    results = [trial.at(setting, size)[1] for setting in tried]
     least = int(np.argmin([trial.mean(result) for result in results]))
     return tried[least], results[least]
 
 
-def _tune_on_more_rows(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
+def _tune_on_more_rows(trial: Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
     """More rows bear narrower kernels and less regularisation: go on while the error falls."""
     size = min(TUNED_SIZE * trial.machine.data.Y.shape[1], limits.max_vectors, LARGEST_TUNED)
     for kind, setting in state.settings.items():
-        errors = trial.at(setting, [size])
+        _, errors = trial.at(setting, size)
         for _ in range(TUNING_ROUNDS):
-            candidate, found = _best_around(trial, limits, setting, kind, TUNING_FACTORS, [size])
+            candidate, found = _best_around(trial, limits, setting, kind, TUNING_FACTORS, size)
             if not trial.mean(found) < trial.mean(errors):
                 break
             setting, errors = candidate, found
@@ -317,6 +327,12 @@ def _tune_on_more_rows(trial: _Trial, limits: Limits, state: _State, report: Cal
 
 
 def _smoothed_best(grid: Array) -> tuple[int, int]:
+    i, j = np.unravel_index(int(_smoothed(grid).argmin()), grid.shape)
+    return int(i), int(j)
+
+
+def _smoothed(grid: Array) -> Array:
+    """Each entry averaged with its neighbours."""
     total, weight = 2.0 * grid, np.full(grid.shape, 2.0)
     for axis in (0, 1):
         for shift in (-1, 1):
@@ -326,42 +342,100 @@ def _smoothed_best(grid: Array) -> tuple[int, int]:
             inside[(edge, slice(None)) if axis == 0 else (slice(None), edge)] = False
             total += NEIGHBOUR * np.where(inside, there, 0.0)
             weight += NEIGHBOUR * inside
-    i, j = np.unravel_index(int((total / weight).argmin()), grid.shape)
-    return int(i), int(j)
+    return total / weight
 
 
-def _improves(trial: _Trial, errors: list[Array], *, large: bool) -> bool:
+def _improves(trial: Trial, mistakes: list[Array], expected: float, *, large: bool) -> bool:
     """Whether one of the last sizes is better than all before them; for large models, clearly better."""
+    if _much_worse(trial, mistakes, expected):
+        return True
     patience = LARGE_PATIENCE if large else PATIENCE
-    before = min(errors[:-patience], key=trial.mean)
-    gain = before - min(errors[-patience:], key=trial.mean)
+    before = min(mistakes[:-patience], key=trial.mean)
+    gain = before - min(mistakes[-patience:], key=trial.mean)
     return trial.mean(gain) > (CLEARLY_BETTER * trial.standard_error(gain) if large else 0.0)
 
 
-def _search_sizes(trial: _Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
+def _much_worse(trial: Trial, mistakes: list[Array], expected: float) -> bool:
+    """Whether all these models are much worse than ridge regression: then they are too small."""
+    least = min(mistakes, key=trial.mean)
+    return trial.mean(least) - trial.standard_error(least) > MUCH_WORSE * expected
+
+
+def _best_size(trial: Trial, curve: _Curve, sensible: float) -> int:
+    """The size with the least error; one that is not sensible must be clearly better."""
+    best = 0
+    for at, size in enumerate(curve.sizes):
+        gain = curve.errors[best] - curve.errors[at]
+        if trial.mean(gain) > (CLEARLY_BETTER * trial.standard_error(gain) if size > sensible else 0.0):
+            best = at
+    return best
+
+
+def _smallest_near(trial: Trial, curve: _Curve, best: int) -> int:
+    """The first that is nearly as good as the best."""
+    return next(at for at in range(best + 1) if _is_near(trial, curve, curve.errors[at], best))
+
+
+def _is_near(trial: Trial, curve: _Curve, errors: Array, best: int) -> bool:
+    behind = errors - curve.errors[best]
+    unseen = NOTICED * trial.standard_error(curve.mistakes[best])
+    return trial.mean(behind) <= max(NEAR * trial.standard_error(behind), unseen)
+
+
+def _between(trial: Trial, curve: _Curve, at: int, best: int, report: Callable[[str], None]) -> int:
+    """Try the size half-way to the one below, which was not near; where the chosen one is afterwards."""
+    size, setting = (curve.sizes[at - 1] + curve.sizes[at]) // 2, curve.settings[at]
+    outputs, errors = trial.at(setting, size)
+    report(f"{size} vectors, widths {setting.widths}: error {trial.mean(errors):.4g}")
+    if not _is_near(trial, curve, errors, best):
+        return at
+    curve.add(size, setting, outputs, errors, trial.mistakes(outputs))
+    return len(curve.sizes) - 1
+
+
+def _search_sizes(trial: Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
     sensible = limits.max_vectors if limits.wished else np.sqrt(trial.machine.data.count.sum())
     chosen: Array | None = None  # errors at the best size of the chosen kind
     for kind in limits.kinds:
         if kind not in state.settings:
             continue
-        sizes = ladder(limits.max_vectors, halves=state.halves and kind == "fixed")
-        outputs, errors = [], []
-        for size, (output, error) in zip(sizes, trial.grown(state.settings[kind], sizes), strict=False):
-            outputs.append(output)
-            errors.append(error)
-            state.table.append((kind, size, trial.mean(error), trial.standard_error(error)))
-            report(f"{size} vectors, widths {kind}: error {trial.mean(error):.4g}")
-            if size > state.least and not _improves(trial, errors, large=size > sensible):
-                break
-        best = int(np.argmin([trial.mean(e) for e in errors]))
+        curve = _grown_curve(trial, state, kind, sensible, report)
+        for size, mistakes in zip(curve.sizes, curve.mistakes, strict=True):
+            state.table.append((kind, size, trial.mean(mistakes), trial.standard_error(mistakes)))
+        best = _best_size(trial, curve, sensible)
         if chosen is not None:
-            gain = chosen - errors[best]
+            if _much_worse(trial, curve.mistakes, state.expected):
+                continue
+            gain = chosen - curve.errors[best]
             if trial.mean(gain) <= BETTER * trial.standard_error(gain):
                 continue
-        chosen = errors[best]
-        for at, error in enumerate(errors):
-            behind = error - errors[best]
-            if trial.mean(behind) <= NEAR * trial.standard_error(behind):
+        chosen = curve.errors[best]
+        at = _smallest_near(trial, curve, best)
+        too_small = _much_worse(trial, curve.mistakes, state.expected)
+        if too_small:
+            at = len(curve.sizes) - 1
+        elif state.halves and kind != "per_feature" and at > 0 and curve.sizes[at] - curve.sizes[at - 1] > 1:
+            at = _between(trial, curve, at, best, report)
+        state.setting, state.size = curve.settings[at], curve.sizes[at]
+        if too_small:  # the folds have nothing to say, and noise is not the trouble
+            state.setting = replace(state.setting, penalty=state.weakest)
+        state.held = curve.outputs[at], trial.groups, trial.weight
+        clean = kind != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
+        state.to_the_end = too_small or clean or trial.machine.data.n > FEW_ROWS
+
+
+def _grown_curve(
+    trial: Trial, state: _State, kind: str, sensible: float, report: Callable[[str], None]
+) -> _Curve:
+    """Models of growing size until that does not help any more."""
+    setting, sizes, curve = state.settings[kind], state.ladder(kind), _Curve()
+    path = trial.grown(setting, sizes)
+    for size in sizes:
+        reached = curve.sizes[-1] if curve.sizes else 0
+        if reached > state.least:
+            if not _improves(trial, curve.mistakes, state.expected, large=reached > sensible):
                 break
-        state.setting, state.size = state.settings[kind], sizes[at]
-        state.held = outputs[at], trial.groups, trial.weight
+        outputs, errors = next(path)
+        curve.add(size, setting, outputs, errors, trial.mistakes(outputs))
+        report(f"{size} vectors, widths {kind}: error {trial.mean(errors):.4g}")
+    return curve

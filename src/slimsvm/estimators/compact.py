@@ -12,14 +12,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..compact import fit_temperature, probabilities
 from ..compact.observations import whole_counts
-from ..compact.search import FOLDS
-from ..losses import Squared
+from ..compact.trial import FOLDS
+from ..losses import Squared, SquaredHinge
 from ..refinement import RoundedHinge, RoundedInsensitive
 from ..rows import Array
 from .base import KernelClassifier, KernelRegressor
 from .compact_base import STAGES, Compact
 from .progress import FitProgress
 from .training import with_equal_targets
+
+# With more rows than this the squared hinge takes the place of the hinge: labels that are wrong matter less there,
+# and it reached more on every large set that was tried.
+MANY_ROWS = 2_000
 
 
 class CompactSVC(Compact, KernelClassifier):
@@ -152,7 +156,8 @@ class CompactSVC(Compact, KernelClassifier):
         factor = (weight / given)[first]
         count = whole_counts(np.round(data.weight / factor[groups], 9), FOLDS)
         self._target_scale = (0.0, 1.0)
-        choice = self._fit_compact(data, count, True, RoundedHinge(), progress)
+        loss = RoundedHinge() if len(data.weight) <= MANY_ROWS else SquaredHinge()
+        choice = self._fit_compact(data, count, True, loss, progress)
         del self._kept_rows
         enough = len(choice.outputs) > 0
         self.temperature_ = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0

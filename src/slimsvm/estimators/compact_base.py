@@ -33,6 +33,8 @@ DENSE_BYTES = 2**29
 LEARNT_FEATURES = 128
 # A feature whose standard deviation is more than this many times what its quartiles say has gross outliers.
 OUTLIERS = 10.0
+# Features whose variances are within this factor are on one scale already.
+SAME_SCALE = 2.0
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
 # What a fit consists of, as callbacks see it.
@@ -100,7 +102,9 @@ class Compact(CallbackSupportMixin, KernelEstimator):
             self._say(f"chosen: {choice.sizes[-1]} vectors, widths {choice.setting.widths}")
             interrupted = progress.stage(STAGES[1]) or choice.interrupted
             try:
-                for best in choice.machine.last(choice.setting, choice.sizes, rng, report):
+                for best in choice.machine.last(
+                    choice.setting, choice.sizes, rng, report, to_the_end=choice.to_the_end
+                ):
                     if interrupted:
                         break
                     if progress.step(f"a model of {best[0].n_vectors} vectors"):
@@ -129,9 +133,11 @@ class Compact(CallbackSupportMixin, KernelEstimator):
     def _kinds(self, moved: bool, n_features: int) -> tuple[str, ...]:
         if not moved:
             return ("fixed",)
-        kinds = {"one": ("fixed", "one"), "per_feature": ("per_feature",)}
-        both = ("fixed", "per_feature") if n_features <= LEARNT_FEATURES else ("fixed",)
-        return kinds.get(self.widths, both)
+        if self.widths == "per_feature":
+            return ("per_feature",)
+        one = "one" if self.gamma is None else "fixed"
+        both = self.widths == "auto" and 1 < n_features <= LEARNT_FEATURES
+        return (one, "per_feature") if both else (one,)
 
     def _given_width(self, X: Rows) -> float | None:
         """The width that `gamma` names; one width for each feature is the scaling's, and the factor on it 1."""
@@ -168,7 +174,8 @@ class Compact(CallbackSupportMixin, KernelEstimator):
         shapes = [np.ones(X.shape[1])]
         if self.scale:
             raw = np.maximum(np.square(spread), 1e-12 * np.square(spread).max())
-            shapes.append(raw / raw.mean())
+            if raw.max() > SAME_SCALE * raw.min():
+                shapes.append(raw / raw.mean())
         given = self._given_widths(X)
         if given is not None:
             shapes = [np.maximum(given, 1e-12 * given.max())]

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..expansion import KernelExpansion
 from ..losses import Squared
-from ..refinement import RoundedHinge, SmoothLoss, fit_coefficients, fit_expansion, nearest_vectors
+from ..refinement import (
+    RoundedHinge,
+    SmoothLoss,
+    fit_coefficients,
+    fit_expansion,
+    kernel_blocks,
+    nearest_vectors,
+)
 from ..rows import Array, Rows, dense
 from .task import Margins, Targets, Task
-from .watch import HELD_BYTES
 
 # The search over sizes ends when the sizes that do and do not keep the loss are this near.
 SIZE_RATIO = 1.1
 # A function that follows given outputs is held to their size: the penalty on its norm is this share of what
 # the original function would cost.
 OUTPUT_PENALTY = 1e-4
-# Kernel values computed at a time while coefficients are fitted again; those within HELD_BYTES are kept.
-KERNEL_BLOCK_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -54,21 +58,7 @@ class Fitting:
         self, expansion: KernelExpansion, Kzz: Array, *, max_iter: int, n_threads: int
     ) -> KernelExpansion:
         """Fit coefficients and intercept; Kzz is the kernel matrix of the vectors."""
-        n, m = self.Y.shape[0], expansion.n_vectors
-        step = max(1, min(n, KERNEL_BLOCK_BYTES // (8 * m)))
-        held: dict[int, Array] = {}
-
-        def blocks() -> Iterator[tuple[slice, Array]]:
-            for start in range(0, n, step):
-                rows = slice(start, min(n, start + step))
-                K = held.get(start)
-                if K is None:
-                    K = expansion.kernel(self.X[rows], expansion.vectors, n_threads=n_threads)
-                    K = K.astype(np.float64, copy=False)
-                    if 8 * m * rows.stop <= HELD_BYTES:
-                        held[start] = K
-                yield rows, K
-
+        blocks = kernel_blocks(expansion.kernel, self.X, expansion.vectors, n_threads=n_threads)
         B, b = fit_coefficients(
             blocks, Kzz, self.Y, self.weights, self.loss, self.penalty,
             expansion.coef.astype(np.float64), expansion.intercept.astype(np.float64), max_iter=max_iter,

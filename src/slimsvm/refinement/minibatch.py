@@ -21,8 +21,9 @@ from .objectives import factor_gram
 BATCH_ROWS = 512
 PIECES = 2
 # Steps in units of the coefficients in a basis orthonormal at the start, which are of the order of one, and of
-# the length over which the kernel changes.
-STEP_COEF, STEP_VECTORS, STEP_WIDTHS = 0.01, 0.02, 0.01
+# the length over which the kernel changes: that is how far a vector moves as a whole, so that in d features each
+# moves 1 / sqrt(d) of it.
+STEP_COEF, STEP_VECTORS, STEP_WIDTHS = 0.01, 0.14, 0.01
 WARM_UP = 100  # batches over which the step grows to its size
 FIRST_MOMENT, SECOND_MOMENT = 0.9, 0.99
 # A basis of the start in float32: vectors that nearly coincide must not blow up.
@@ -70,7 +71,7 @@ def refine_in_batches(
         ((model.vectors - centre) / length).astype(np.float32),
         moving,
     ]
-    adam = _Adam(variables, [STEP_COEF, STEP_COEF, STEP_VECTORS, STEP_WIDTHS])
+    adam = _Adam(variables, [STEP_COEF, STEP_COEF, STEP_VECTORS / np.sqrt(X.shape[1]), STEP_WIDTHS])
     batch = min(BATCH_ROWS, n)
     n_batches = n // batch
     with ThreadPoolExecutor(n_threads) as pool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
 
 from ..kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
-from ..rows import Array, block_slices
+from ..rows import Array, Rows, block_slices
 from .losses import SmoothLoss
 
 # Added to the kernel matrix of the vectors relative to its mean diagonal, so that vectors that meet while
@@ -23,6 +24,8 @@ from .losses import SmoothLoss
 JITTER = 1e-8
 # Pairs of steps L-BFGS remembers: the problems have few directions of strong curvature.
 L_BFGS_MEMORY = 20
+# Kernel values computed at a time while coefficients are fitted, and those that are kept.
+BLOCK_BYTES, HELD_BYTES = 64 * 2**20, 2 * 2**30
 
 
 def has_gradient(kernel: Kernel) -> bool:
@@ -256,6 +259,25 @@ def fit_expansion(
 Blocks = Callable[[], Iterator[tuple[slice, Array]]]
 
 
+def kernel_blocks(kernel: Kernel, X: Rows, Z: Rows, *, dtype: Any = np.float64, n_threads: int = 1) -> Blocks:
+    """Kernel values of the rows of X and the vectors Z in blocks of rows; those within `HELD_BYTES` are kept."""
+    n, m = X.shape[0], Z.shape[0]
+    step = max(1, min(n, BLOCK_BYTES // (8 * max(m, 1))))
+    held: dict[int, Array] = {}
+
+    def blocks() -> Iterator[tuple[slice, Array]]:
+        for start in range(0, n, step):
+            rows = slice(start, min(n, start + step))
+            K = held.get(start)
+            if K is None:
+                K = kernel(X[rows], Z, n_threads=n_threads).astype(dtype, copy=False)
+                if K.itemsize * m * rows.stop <= HELD_BYTES:
+                    held[start] = K
+            yield rows, K
+
+    return blocks
+
+
 def fit_coefficients(
     blocks: Blocks,
     Kzz: Array,  # (m, m)
@@ -288,10 +310,10 @@ def fit_coefficients(
         value = 0.5 * float(np.einsum("jo,jo,o->", T, T, penalty))  # |f|^2 in the orthonormal basis
         in_coef, in_intercept = np.zeros_like(current), np.zeros_like(b)
         for rows, K in blocks():
-            F = K @ current + b
+            F = K @ current.astype(K.dtype, copy=False) + b
             value += float(np.vdot(weights[rows], loss.value(Y[rows], F)))
             slope = weights[rows] * loss.derivative(Y[rows], F)
-            in_coef += K.T @ slope
+            in_coef += K.T @ slope.astype(K.dtype, copy=False)
             in_intercept += slope.sum(axis=0)
         return value, [linalg.solve_triangular(L, in_coef, lower=True) + T * penalty, in_intercept]
 

@@ -10,6 +10,8 @@ from .losses import SmoothLoss
 
 # Rows looked at as places for new vectors; more of them did not give better models.
 CANDIDATES = 256
+# Added to the diagonal of a kernel matrix whose vectors may coincide.
+NEARLY_EQUAL = 1e-8
 # Rounds of Lloyd's algorithm: the centres are moved by refinement afterwards.
 CLUSTER_ROUNDS = 5
 
@@ -59,13 +61,30 @@ def grow(
     )
 
 
-def cluster_centres(X: Array, groups: Array, n_vectors: int, rng: np.random.Generator) -> Array:  # (m, d)
+def without_weakest(model: RbfModel, n_vectors: int) -> RbfModel:
+    r"""The model with only its `n_vectors` strongest vectors.
+
+    The weakest is the one without which the function, its other coefficients fitted again, changes least in
+    norm: that change is :math:`\beta_j^2 / (K^{-1})_{jj}`.
+    """
+    K = model.kernel(model.vectors, model.vectors)
+    inverse = np.linalg.inv(K + NEARLY_EQUAL * np.eye(len(K)))
+    change = np.square(model.coef).sum(axis=1) / np.diagonal(inverse)
+    kept = np.sort(np.argsort(-change, kind="stable")[:n_vectors])
+    return RbfModel(model.vectors[kept], model.coef[kept], model.intercept, model.log_widths)
+
+
+def cluster_centres(
+    X: Array, groups: Array, n_vectors: int, rng: np.random.Generator, *, move: bool = True
+) -> Array:  # (m, d)
     """Centres of clusters of the rows of each group, as many for each as its share of the rows.
 
     Parameters
     ----------
     groups : array of shape (n,)
         The class of each row as a number, or zeros.
+    move : bool
+        False leaves the centres where they begin, at random rows.
     """
     kinds, counts = np.unique(groups, return_counts=True)
     shares = np.maximum(1, np.floor(n_vectors * counts / counts.sum()).astype(np.intp))
@@ -77,7 +96,7 @@ def cluster_centres(X: Array, groups: Array, n_vectors: int, rng: np.random.Gene
     for kind, share in zip(kinds, shares, strict=True):
         rows = X[groups == kind]
         C = rows[rng.permutation(len(rows))[:share]].copy()
-        for _ in range(CLUSTER_ROUNDS if len(C) else 0):
+        for _ in range(CLUSTER_ROUNDS if len(C) and move else 0):
             nearest = (np.square(C).sum(axis=1) - 2.0 * (rows @ C.T)).argmin(axis=1)
             order = np.argsort(nearest, kind="stable")
             filled, first = np.unique(nearest[order], return_index=True)

@@ -1,0 +1,76 @@
+"""Cross-validation of growing models, for comparisons on the same held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..rows import Array
+from .machines import Machine, Setting
+
+FOLDS = 5
+# Models are compared with errors blurred by this share of the mean margin; if that is less, by this many times the
+# share of mistakes that are expected, or this many times one by the square root of the number of rows.
+BLUR, NOISE_BLUR = 0.15, 1.5
+
+
+class Trial:
+    """Cross-validation of one machine, always on the same folds."""
+
+    def __init__(
+        self, machine: Machine, n_folds: int, seed: int, expected: float, run: Callable[..., Iterable[Any]]
+    ) -> None:
+        """`n_folds` of the FOLDS are used; `run` maps a function over them, in threads or not.
+
+        `expected` mistakes say how much noise there is, and so how much blur is right.
+        """
+        self.blur = min(BLUR, NOISE_BLUR * max(expected, 1.0 / np.sqrt(machine.data.n)))
+        data = machine.data
+        folds = data.folds(FOLDS, np.random.default_rng([seed, 0]))[:n_folds]
+        self.machine, self.seed, self.run = machine, seed, run
+        self.train = [train for train, _ in folds]
+        self.held = [np.flatnonzero(held > 0) for _, held in folds]
+        self.weight = np.concatenate([held[rows] for (_, held), rows in zip(folds, self.held, strict=True)])
+        rows = np.concatenate(self.held)
+        self.groups = data.groups[rows]
+        self._held_rows = data.take(rows)
+        self.one = (data.weight / data.count)[rows]  # weight of one observation
+
+    def grown(self, setting: Setting, sizes: Sequence[int]) -> Iterator[tuple[Array, Array]]:
+        """For each size, held-out outputs (n_held, k) and errors (n_held,), one after the other.
+
+        Nothing is computed before it is asked for.
+        """
+        paths = [
+            self.machine.path(setting, train, sizes, np.random.default_rng([self.seed, 1 + fold]))
+            for fold, train in enumerate(self.train)
+        ]
+
+        def step(fold: int) -> tuple[Array, Array]:
+            model = next(paths[fold])
+            rows = self.held[fold]
+            outputs = self.machine.outputs(model, rows)
+            return outputs, self.machine.data.take(rows).errors(outputs, self.blur)
+
+        for _ in sizes:
+            parts = list(self.run(step, range(len(paths))))
+            yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def at(self, setting: Setting, size: int) -> tuple[Array, Array]:
+        """Held-out outputs and errors at one size."""
+        return next(self.grown(setting, [size]))
+
+    def mistakes(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,)
+        """What these held-out outputs cost without blur: 1 for a wrong class."""
+        return self._held_rows.mistakes(outputs)
+
+    def mean(self, errors: Array) -> float:
+        """The weighted mean."""
+        return float(self.weight @ errors / self.weight.sum())
+
+    def standard_error(self, difference: Array) -> float:
+        """Standard error of the weighted mean."""
+        away = difference - self.mean(difference)
+        return float(np.sqrt(self.weight * self.one @ np.square(away)) / self.weight.sum())
