@@ -1,8 +1,8 @@
 """Choosing width, penalty, kind of widths and size by cross-validation, with models that grow.
 
 A first width and penalty come from ridge regression (`ridge`). Around them a small grid is tried with models of
-one size; then models of every size are grown for the kinds of widths still in question. All choices compare
-errors on the same held-out rows, so that what counts is the standard error of a difference.
+one size, and of twice that; then models of every size are grown for the kinds of widths still in question. All
+choices compare errors on the same held-out rows, so that what counts is the standard error of a difference.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..rows import Array
+from .curve import Curve, much_worse
 from .machines import Machine, Setting
 from .trial import FOLDS, Trial
 
@@ -43,16 +44,8 @@ NEIGHBOUR = 1.0
 STAY = 3.0
 # A kind that learns more must be better by this many standard errors than one that learns less.
 BETTER = 2.0
-# The smallest model is chosen that is within this many standard errors (of the difference) of the best, or within
-# this share of the standard error of the best one's mistakes: less than that no test would notice.
-NEAR, NOTICED = 0.5, 0.25
-# Growing ends when this many sizes were not better than the best before them.
-PATIENCE = 3
-# More vectors than the square root of the number of rows, which is as many as theory asks for, must earn it:
-# this many sizes, not PATIENCE, and by this many standard errors. A limit the user sets is as good as a wish.
-LARGE_PATIENCE, CLEARLY_BETTER = 1, 2.0
-# Growing does not end while the error is this many times that of ridge regression.
-MUCH_WORSE = 2.0
+# Where ridge regression makes more mistakes than this, one width that is learnt fits the noise: it is searched for.
+NOISY = 0.15
 # The last fit of more rows than this, or of a model with one width and no more mistakes than this, goes on to the end.
 FEW_ROWS, FEW_MISTAKES = 2_000, 0.05
 # All sizes up to this are tried.
@@ -145,6 +138,8 @@ def choose(
             scaling, *first = part.first(limits.width, limits.penalty, rng)
             machine, part = machine.scaled(scaling), part.scaled(scaling)
             report(f"ridge regression: scaling {scaling}, width {first[0]:.3g}, C {1 / first[1]:.3g}")
+            if first[2] > NOISY:
+                limits = replace(limits, kinds=tuple("fixed" if k == "one" else k for k in limits.kinds))
             trial = Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, first[2], run)
             _search_settings(trial, limits, state, first, report)
             if data.n > SETTING_ROWS:
@@ -156,24 +151,6 @@ def choose(
         except KeyboardInterrupt:
             return state.choice(machine, interrupted=True)
     return state.choice(machine, interrupted=False)
-
-
-class _Curve:
-    """What each size reached, with the setting that was best there."""
-
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-        self.settings: list[Setting] = []
-        self.outputs: list[Array] = []
-        self.errors: list[Array] = []  # blurred
-        self.mistakes: list[Array] = []
-
-    def add(self, size: int, setting: Setting, outputs: Array, errors: Array, mistakes: Array) -> None:
-        self.sizes.append(size)
-        self.settings.append(setting)
-        self.outputs.append(outputs)
-        self.errors.append(errors)
-        self.mistakes.append(mistakes)
 
 
 class _State:
@@ -235,12 +212,12 @@ def _search_settings(
         state.settings[kind], errors[kind] = _best_around(trial, limits, base, kind, LEARNT_FACTORS, size)
         report(f"widths {kind}: error {trial.mean(errors[kind]):.4g}")
         gain = errors[kinds[0]] - errors[kind]
-        good = not _much_worse(trial, [errors[kind]], expected)
+        good = not much_worse(trial, errors[kind], expected)
         if trial.mean(gain) < 0:
             del state.settings[kind]
         elif every and good and trial.mean(gain) > STAY * trial.standard_error(gain):
             del state.settings[kinds[0]]
-    if kinds[0] in state.settings and every and machine.data.Y.shape[1] == 1:
+    if kinds[0] in state.settings and every and not widths_tried and machine.data.Y.shape[1] == 1:
         grid.add(trial, min(2 * size, limits.max_vectors))
         state.settings[kinds[0]], _ = grid.best()
     state.setting = next(iter(state.settings.values()))
@@ -345,97 +322,47 @@ def _smoothed(grid: Array) -> Array:
     return total / weight
 
 
-def _improves(trial: Trial, mistakes: list[Array], expected: float, *, large: bool) -> bool:
-    """Whether one of the last sizes is better than all before them; for large models, clearly better."""
-    if _much_worse(trial, mistakes, expected):
-        return True
-    patience = LARGE_PATIENCE if large else PATIENCE
-    before = min(mistakes[:-patience], key=trial.mean)
-    gain = before - min(mistakes[-patience:], key=trial.mean)
-    return trial.mean(gain) > (CLEARLY_BETTER * trial.standard_error(gain) if large else 0.0)
-
-
-def _much_worse(trial: Trial, mistakes: list[Array], expected: float) -> bool:
-    """Whether all these models are much worse than ridge regression: then they are too small."""
-    least = min(mistakes, key=trial.mean)
-    return trial.mean(least) - trial.standard_error(least) > MUCH_WORSE * expected
-
-
-def _best_size(trial: Trial, curve: _Curve, sensible: float) -> int:
-    """The size with the least error; one that is not sensible must be clearly better."""
-    best = 0
-    for at, size in enumerate(curve.sizes):
-        gain = curve.errors[best] - curve.errors[at]
-        if trial.mean(gain) > (CLEARLY_BETTER * trial.standard_error(gain) if size > sensible else 0.0):
-            best = at
-    return best
-
-
-def _smallest_near(trial: Trial, curve: _Curve, best: int) -> int:
-    """The first that is nearly as good as the best."""
-    return next(at for at in range(best + 1) if _is_near(trial, curve, curve.errors[at], best))
-
-
-def _is_near(trial: Trial, curve: _Curve, errors: Array, best: int) -> bool:
-    behind = errors - curve.errors[best]
-    unseen = NOTICED * trial.standard_error(curve.mistakes[best])
-    return trial.mean(behind) <= max(NEAR * trial.standard_error(behind), unseen)
-
-
-def _between(trial: Trial, curve: _Curve, at: int, best: int, report: Callable[[str], None]) -> int:
-    """Try the size half-way to the one below, which was not near; where the chosen one is afterwards."""
-    size, setting = (curve.sizes[at - 1] + curve.sizes[at]) // 2, curve.settings[at]
-    outputs, errors = trial.at(setting, size)
-    report(f"{size} vectors, widths {setting.widths}: error {trial.mean(errors):.4g}")
-    if not _is_near(trial, curve, errors, best):
-        return at
-    curve.add(size, setting, outputs, errors, trial.mistakes(outputs))
-    return len(curve.sizes) - 1
-
-
 def _search_sizes(trial: Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
     sensible = limits.max_vectors if limits.wished else np.sqrt(trial.machine.data.count.sum())
     chosen: Array | None = None  # errors at the best size of the chosen kind
     for kind in limits.kinds:
         if kind not in state.settings:
             continue
-        curve = _grown_curve(trial, state, kind, sensible, report)
+        curve = Curve(trial, state.settings[kind], state.expected, sensible)
+        _grow(curve, state, report)
         for size, mistakes in zip(curve.sizes, curve.mistakes, strict=True):
             state.table.append((kind, size, trial.mean(mistakes), trial.standard_error(mistakes)))
-        best = _best_size(trial, curve, sensible)
+        errors = curve.errors[curve.best]
         if chosen is not None:
-            if _much_worse(trial, curve.mistakes, state.expected):
+            gain = chosen - errors
+            if curve.too_small or trial.mean(gain) <= BETTER * trial.standard_error(gain):
                 continue
-            gain = chosen - curve.errors[best]
-            if trial.mean(gain) <= BETTER * trial.standard_error(gain):
-                continue
-        chosen = curve.errors[best]
-        at = _smallest_near(trial, curve, best)
-        too_small = _much_worse(trial, curve.mistakes, state.expected)
-        if too_small:
-            at = len(curve.sizes) - 1
-        elif state.halves and kind != "per_feature" and at > 0 and curve.sizes[at] - curve.sizes[at - 1] > 1:
-            at = _between(trial, curve, at, best, report)
-        state.setting, state.size = curve.settings[at], curve.sizes[at]
-        if too_small:  # the folds have nothing to say, and noise is not the trouble
-            state.setting = replace(state.setting, penalty=state.weakest)
-        state.held = curve.outputs[at], trial.groups, trial.weight
-        clean = kind != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
-        state.to_the_end = too_small or clean or trial.machine.data.n > FEW_ROWS
+        chosen = errors
+        _take(curve, state)
 
 
-def _grown_curve(
-    trial: Trial, state: _State, kind: str, sensible: float, report: Callable[[str], None]
-) -> _Curve:
+def _grow(curve: Curve, state: _State, report: Callable[[str], None]) -> None:
     """Models of growing size until that does not help any more."""
-    setting, sizes, curve = state.settings[kind], state.ladder(kind), _Curve()
-    path = trial.grown(setting, sizes)
-    for size in sizes:
-        reached = curve.sizes[-1] if curve.sizes else 0
-        if reached > state.least:
-            if not _improves(trial, curve.mistakes, state.expected, large=reached > sensible):
-                break
-        outputs, errors = next(path)
-        curve.add(size, setting, outputs, errors, trial.mistakes(outputs))
-        report(f"{size} vectors, widths {kind}: error {trial.mean(errors):.4g}")
-    return curve
+    trial, setting = curve.trial, curve.setting
+    sizes = state.ladder(setting.widths)
+    for size, (outputs, errors) in zip(sizes, trial.grown(setting, sizes), strict=True):
+        curve.add(size, outputs, errors)
+        report(f"{size} vectors, widths {setting.widths}: error {trial.mean(errors):.4g}")
+        if size > state.least and not curve.improves:
+            break
+
+
+def _take(curve: Curve, state: _State) -> None:
+    """The smallest size of the curve that is enough becomes the choice."""
+    trial, setting = curve.trial, curve.setting
+    if curve.too_small:  # the folds have nothing to say, and noise is not the trouble
+        at = len(curve.sizes) - 1
+        setting = replace(setting, penalty=state.weakest)
+    else:
+        at = curve.smallest_near
+        if state.halves and setting.widths != "per_feature":
+            at = curve.try_between(at)
+    state.setting, state.size = setting, curve.sizes[at]
+    state.held = curve.outputs[at], trial.groups, trial.weight
+    clean = setting.widths != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
+    state.to_the_end = curve.too_small or clean or trial.machine.data.n > FEW_ROWS

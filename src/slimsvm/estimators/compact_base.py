@@ -14,8 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..budget import bytes_for, max_vectors_for, single_row_latency_us
-from ..compact import Choice, Limits, Machine, MovedVectors, Observations, SelectedRows, choose
-from ..compact.machines import RowModel
+from ..compact import (
+    Choice,
+    Limits,
+    Machine,
+    MovedVectors,
+    Observations,
+    RowModel,
+    SelectedRows,
+    choose,
+)
 from ..compact.search import LARGEST
 from ..errors import BudgetError
 from ..expansion import KernelExpansion
