@@ -9,11 +9,12 @@ Records are appended to results/compact.jsonl, one line for a set, method and sp
 unless --fresh says so. Data are looked for in SLIMSVM_DATA. `pip install 'slimsvm[bench]'` installs the peers; one that
 is missing is left out, and the script says so.
 
-Everything runs in one thread. Each machine with C and gamma is searched by GridSearchCV over 5 values of each and
-five folds, on standardised features; on more than 5000 rows the search sees 2000 of them and the best pair is fitted
-to all. Seconds to fit include the search. ZeroNormSVC and fastrvm, whose searches take longest, get the width of the
-searched SVC (and its seconds). CompactSVC gets the training rows as they are and no parameter, but for a limit of its
-vectors on four large sets. Nystroem gets as many vectors as CompactSVC took on the same split.
+Everything runs in one thread, but for CompactSVC on MNIST (two). Each machine with C and gamma is searched by
+GridSearchCV over 5 values of each and five folds, on standardised features; on more than 5000 rows the search sees
+2000 of them and the best pair is fitted to all. Seconds to fit include the search. ZeroNormSVC and fastrvm, whose
+searches take longest, get the width of the searched SVC (and its seconds). CompactSVC gets the training rows as they
+are and no parameter, but for a limit of its vectors on four large sets; on three small ones it is run with a limit too
+("limited"). Nystroem gets as many vectors as CompactSVC took on the same split.
 
 Predictions a second are a throughput of `predict`, scaling and input checks included: test parts of fewer than 20,000
 rows (the smallest has 75) are repeated to 20,000, the same rows for every method, and the calls are repeated for 0.3

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
-from compact_sets import MAX_VECTORS, PIXELS, SECOND_LIMIT
+from compact_sets import MAX_VECTORS, PIXELS, SECOND_LIMIT, THREADS
 from slimsvm import GreedyLSSVC, GreedyLSSVR, ZeroNormSVC, ZeroNormSVR, reduce
 from slimsvm.budget import bytes_for, stored_bytes
 
@@ -127,7 +127,8 @@ def fit_compact(job: Job) -> Fitted:
     from slimsvm import CompactSVC, CompactSVR
 
     kind = CompactSVR if job.regression else CompactSVC
-    model = kind(max_vectors=MAX_VECTORS.get(job.name), random_state=0).fit(job.X, job.y)
+    model = kind(max_vectors=MAX_VECTORS.get(job.name), n_jobs=THREADS.get(job.name), random_state=0)
+    model.fit(job.X, job.y)
     return Fitted(model, model.n_vectors_, stored_bytes(model.expansion_))
 
 

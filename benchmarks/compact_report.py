@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compact_methods import METHODS, Record
-from compact_sets import IDA, MAX_VECTORS, SETS
+from compact_sets import IDA, MAX_VECTORS, SETS, THREADS
 
 BASE = "svc"
 COLOURS = {
@@ -65,6 +65,7 @@ def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
     data = SETS[name]
     first = next(iter(methods.values()))[0]
     limit = f"; CompactSVC is limited to {MAX_VECTORS[name]} vectors" if name in MAX_VECTORS else ""
+    limit += f" and fitted in {THREADS[name]} threads" if name in THREADS else ""
     lines = [
         f"## {name}",
         "",

@@ -14,6 +14,8 @@ Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # X, X_test, y, y
 
 # Limits of the number of vectors for CompactSVC; elsewhere it chooses by itself.
 MAX_VECTORS = {"usps": 300, "satimage": 200, "ijcnn1": 200, "mnist": 1000}
+# Threads of CompactSVC's fit, one elsewhere.
+THREADS = {"mnist": 2}
 # Sets on which CompactSVC is run a second time, with a limit.
 SECOND_LIMIT = {"ripley": 5, "checkerboard": 20, "two_spirals": 60}
 # A few rows of eeg_eye are broken measurements up to 7e5: beyond so many interquartile ranges from the median of

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from slimsvm import CompactSVC, CompactSVR
-from slimsvm.compact import machines
+from slimsvm.compact import moved
 from slimsvm.datasets import make_banana
 from slimsvm.errors import BudgetError
 from slimsvm.estimators.compact_base import STAGES
@@ -141,7 +141,7 @@ def test_there_is_a_model_however_early_the_wish_to_stop(banana, refine):
 
 
 def test_epochs_are_steps_and_can_be_ended(banana, monkeypatch):
-    monkeypatch.setattr(machines, "BATCH_WORK", 0)
+    monkeypatch.setattr(moved, "BATCH_WORK", 0)
     X, y = banana
     recorder = Recorder(lambda context, metadata: "epoch 2 " in metadata.get("report", ""))
     with pytest.warns(ConvergenceWarning, match="was interrupted"):

@@ -148,6 +148,8 @@ def choose(
                 state.halves = False
                 _tune_on_more_rows(trial, limits, state, report)
             _search_sizes(trial, limits, state, report)
+            more = np.sqrt(data.n / part.data.n)  # all rows bear more vectors than the part that was searched
+            state.size = min(limits.max_vectors, int(more * state.size))
         except KeyboardInterrupt:
             return state.choice(machine, interrupted=True)
     return state.choice(machine, interrupted=False)
@@ -359,8 +361,8 @@ def _take(curve: Curve, state: _State) -> None:
         at = len(curve.sizes) - 1
         setting = replace(setting, penalty=state.weakest)
     else:
-        at = curve.smallest_near
-        if state.halves and setting.widths != "per_feature":
+        at = curve.best if state.limits.wished else curve.smallest_near
+        if not state.limits.wished and state.halves and setting.widths != "per_feature":
             at = curve.try_between(at)
     state.setting, state.size = setting, curve.sizes[at]
     state.held = curve.outputs[at], trial.groups, trial.weight
