@@ -14,6 +14,7 @@ from compact_sets import IDA, MAX_VECTORS, SETS, THREADS
 BASE = "svc"
 COLOURS = {
     "compact": "#d9822b",
+    "limited": "#e9b872",
     "svc": "#22272e",
     "intelex": "#57606a",
     "reduced": "#2f6f9f",
