@@ -72,6 +72,21 @@ def test_few_vectors_suffice(make, most, score):
     assert model.score(T, t) > score
 
 
+def test_the_chosen_size_is_among_those_tried(model):
+    assert model.n_vectors_ in model.path_["n_vectors"]
+    for kind in set(model.path_["widths"]):
+        sizes = model.path_["n_vectors"][model.path_["widths"] == kind]
+        assert (np.diff(sizes) > 0).all()
+
+
+def test_targets_without_noise_need_few_vectors():
+    X = np.random.default_rng(0).uniform(-2, 2, (300, 2))
+    y = np.sin(X[:, 0]) * np.cos(X[:, 1])
+    model = CompactSVR(random_state=0).fit(X, y)
+    assert model.n_vectors_ <= 16
+    assert model.score(X, y) > 0.995
+
+
 def test_two_spirals_are_separated_by_sixty_vectors():
     X, y = make_two_spirals(random_state=0)
     model = CompactSVC(max_vectors=60, random_state=0).fit(X, y)

@@ -11,6 +11,8 @@ from .trial import Trial
 # The smallest model is chosen that is within this many standard errors (of the difference) of the best, or within
 # this share of the standard error of the best one's mistakes: less than that no test would notice.
 NEAR, NOTICED = 0.5, 0.25
+# Of the variance of targets nobody misses this share either.
+NEGLIGIBLE = 1e-3
 # Growing ends when this many sizes were not better than the best before them.
 PATIENCE = 3
 # More vectors than the square root of the number of rows, which is as many as theory asks for, must earn it:
@@ -22,7 +24,13 @@ MUCH_WORSE = 2.0
 
 def much_worse(trial: Trial, mistakes: Array, expected: float) -> bool:
     """Whether a model is much worse than ridge regression: then it is too small."""
-    return trial.mean(mistakes) - trial.standard_error(mistakes) > MUCH_WORSE * expected
+    limit = max(MUCH_WORSE * expected, negligible(trial))
+    return trial.mean(mistakes) - trial.standard_error(mistakes) > limit
+
+
+def negligible(trial: Trial) -> float:
+    """A difference in the mean error that does not count."""
+    return 0.0 if trial.machine.data.classify else NEGLIGIBLE
 
 
 class Curve:
@@ -58,7 +66,8 @@ class Curve:
         patience = LARGE_PATIENCE if large else PATIENCE
         mean = self.trial.mean
         gain = min(self.mistakes[:-patience], key=mean) - min(self.mistakes[-patience:], key=mean)
-        return mean(gain) > (CLEARLY_BETTER * self.trial.standard_error(gain) if large else 0.0)
+        least = CLEARLY_BETTER * self.trial.standard_error(gain) if large else 0.0
+        return mean(gain) > max(least, negligible(self.trial))
 
     @property
     def best(self) -> int:
@@ -79,16 +88,16 @@ class Curve:
     def is_near(self, errors: Array) -> bool:
         """Whether a model with these errors is nearly as good as the best."""
         behind = errors - self.errors[self.best]
-        unseen = NOTICED * self.trial.standard_error(self.mistakes[self.best])
+        noticed = NOTICED * self.trial.standard_error(self.mistakes[self.best])
+        unseen = max(noticed, negligible(self.trial))
         return self.trial.mean(behind) <= max(NEAR * self.trial.standard_error(behind), unseen)
 
     def try_between(self, at: int) -> int:
-        """Try the size half-way to the one below, which is not near; the place of what is then the smallest."""
+        """Try the size half-way to the one below, which is not near; the place of the smallest that is."""
         if at == 0 or self.sizes[at] - self.sizes[at - 1] < 2:
             return at
         size = int(np.mean(self.sizes[at - 1 : at + 1]))
         outputs, errors = self.trial.at(self.setting, size)
-        if not self.is_near(errors):
-            return at
+        between = at if not self.is_near(errors) else len(self.sizes)
         self.add(size, outputs, errors)
-        return len(self.sizes) - 1
+        return between

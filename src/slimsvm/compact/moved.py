@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -131,7 +132,7 @@ class MovedVectors:
         *,
         to_the_end: bool,
     ) -> Iterator[tuple[RbfModel, int]]:
-        """Models for all rows: grown, from cluster centres if that is better, and the better one to the end."""
+        """Models for all rows: as the folds trained them; then from other starts, and the best one to the end."""
         data = self.data
         X, Y, weights = self._part(np.arange(data.n), data.weight)
         penalty = np.full(Y.shape[1], setting.penalty)
@@ -162,17 +163,18 @@ class MovedVectors:
         if not to_the_end:
             return
         if setting.widths != "per_feature" and size > 1:
-            moves = (True, False) if work <= CORE_WORK else (True,)
-            for move in moves * (SMALL_STARTS if last == MOST_ITERATIONS else 1):
-                other = self._clustered(setting, every, data.weight, size, rng, move=move)
-                other, reached, n_iter = refined(other, LAST_ITERATIONS, TOLERANCE)
-                if reached < value:
-                    value, best = reached, other
-                    yield best, n_iter
-            for n_placed in range(1, min(size, MOST_PLACED + 1) if last == MOST_ITERATIONS else 0):
-                strong = without_weakest(best, size - n_placed)
-                other = grow(strong, X, Y, weights, data.loss, size, rng)
-                other, reached, n_iter = refined(other, LAST_ITERATIONS, TOLERANCE)
+            small = last == MOST_ITERATIONS
+            moves = ((True, False) if work <= CORE_WORK else (True,)) * (SMALL_STARTS if small else 1)
+            placed = range(1, min(size, MOST_PLACED + 1) if small else 0)
+            starts: list[Callable[[], RbfModel]] = [
+                *(partial(self._clustered, setting, every, data.weight, size, rng, move=m) for m in moves),
+                *(
+                    lambda n=n: grow(without_weakest(best, size - n), X, Y, weights, data.loss, size, rng)
+                    for n in placed
+                ),
+            ]
+            for start in starts:
+                other, reached, n_iter = refined(start(), LAST_ITERATIONS, TOLERANCE)
                 if reached < value:
                     value, best = reached, other
                     yield best, n_iter

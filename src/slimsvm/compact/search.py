@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 import numpy as np
 
 from ..rows import Array
-from .curve import Curve, much_worse
+from .curve import Curve, much_worse, negligible
 from .machines import Machine, Setting
 from .trial import FOLDS, Trial
 
@@ -46,8 +47,9 @@ STAY = 3.0
 BETTER = 2.0
 # Where ridge regression makes more mistakes than this, one width that is learnt fits the noise: it is searched for.
 NOISY = 0.15
-# The last fit of more rows than this, or of a model with one width and no more mistakes than this, goes on to the end.
-FEW_ROWS, FEW_MISTAKES = 2_000, 0.05
+# The last fit of a model with one width and no more mistakes than this goes on to the end, and so does that of more
+# rows than SETTING_ROWS.
+FEW_MISTAKES = 0.05
 # All sizes up to this are tried.
 LEAST_TRIED = 16
 # Without a budget, models grow to at most this many vectors.
@@ -232,7 +234,8 @@ def _compared_size(trial: Trial, limits: Limits, start: Setting, expected: float
     largest = min(max(size, LARGEST_COMPARED), limits.max_vectors)
     while size < largest:
         mistakes = trial.mistakes(trial.at(start, size)[0])
-        if trial.mean(mistakes) <= TOO_SMALL * expected + trial.standard_error(mistakes):
+        enough = max(TOO_SMALL * expected, negligible(trial))
+        if trial.mean(mistakes) <= enough + trial.standard_error(mistakes):
             break
         size = min(2 * size, largest)
     return size
@@ -332,15 +335,18 @@ def _search_sizes(trial: Trial, limits: Limits, state: _State, report: Callable[
             continue
         curve = Curve(trial, state.settings[kind], state.expected, sensible)
         _grow(curve, state, report)
-        for size, mistakes in zip(curve.sizes, curve.mistakes, strict=True):
-            state.table.append((kind, size, trial.mean(mistakes), trial.standard_error(mistakes)))
         errors = curve.errors[curve.best]
-        if chosen is not None:
-            gain = chosen - errors
-            if curve.too_small or trial.mean(gain) <= BETTER * trial.standard_error(gain):
-                continue
-        chosen = errors
-        _take(curve, state)
+        if chosen is None or (not curve.too_small and _clearly_better(trial, chosen - errors)):
+            chosen = errors
+            _take(curve, state)
+        state.table += [
+            (kind, size, trial.mean(mistakes), trial.standard_error(mistakes))
+            for size, mistakes in sorted(zip(curve.sizes, curve.mistakes, strict=True), key=itemgetter(0))
+        ]
+
+
+def _clearly_better(trial: Trial, gain: Array) -> bool:
+    return trial.mean(gain) > BETTER * trial.standard_error(gain)
 
 
 def _grow(curve: Curve, state: _State, report: Callable[[str], None]) -> None:
@@ -367,4 +373,4 @@ def _take(curve: Curve, state: _State) -> None:
     state.setting, state.size = setting, curve.sizes[at]
     state.held = curve.outputs[at], trial.groups, trial.weight
     clean = setting.widths != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
-    state.to_the_end = curve.too_small or clean or trial.machine.data.n > FEW_ROWS
+    state.to_the_end = curve.too_small or clean or trial.machine.data.n > SETTING_ROWS
