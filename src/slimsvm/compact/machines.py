@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..refinement import SmoothLoss
 from ..rows import Array
 from .observations import Observations
 from .ridge import PENALTIES, WIDTHS
@@ -59,6 +60,10 @@ class Machine(Protocol):
 
     def scaled(self, number: int) -> Machine:
         """The machine with the scaling of this number."""
+        ...
+
+    def with_loss(self, loss: SmoothLoss) -> Machine:
+        """The machine that minimises this loss."""
         ...
 
     def path(

@@ -9,7 +9,14 @@ from functools import partial
 import numpy as np
 
 from ..kernels import RBF
-from ..refinement import RbfModel, fit_coefficients, kernel_blocks, refine_in_batches, refine_jointly
+from ..refinement import (
+    RbfModel,
+    SmoothLoss,
+    fit_coefficients,
+    kernel_blocks,
+    refine_in_batches,
+    refine_jointly,
+)
 from ..refinement.joint import CORE_WORK
 from ..refinement.starts import cluster_centres, constant, grow, without_weakest
 from ..rows import Array
@@ -59,6 +66,10 @@ class MovedVectors:
     def scaled(self, number: int) -> MovedVectors:
         """The machine with the scaling of this number."""
         return MovedVectors(self.data, [self.shapes[number]], self.n_threads)
+
+    def with_loss(self, loss: SmoothLoss) -> MovedVectors:
+        """The machine that minimises this loss."""
+        return MovedVectors(replace(self.data, loss=loss), self.shapes, self.n_threads)
 
     def first(
         self, width: float | None, penalty: float | None, rng: np.random.Generator

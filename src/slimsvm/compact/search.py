@@ -14,9 +14,11 @@ from operator import itemgetter
 
 import numpy as np
 
+from ..losses import Squared
 from ..rows import Array
 from .curve import Curve, much_worse, negligible
 from .machines import Machine, Setting
+from .ridge import FEW_ROWS
 from .trial import FOLDS, Trial
 
 # Rows for the search over settings, and for that over sizes; above, a random part of them serves.
@@ -45,7 +47,7 @@ NEIGHBOUR = 1.0
 STAY = 3.0
 # A kind that learns more must be better by this many standard errors than one that learns less.
 BETTER = 2.0
-# Where ridge regression makes more mistakes than this, one width that is learnt fits the noise: it is searched for.
+# Where ridge regression makes more mistakes than this, a width that is learnt fits the noise, and so does a search.
 NOISY = 0.15
 # The last fit of a model with one width and no more mistakes than this goes on to the end, and so does that of more
 # rows than SETTING_ROWS.
@@ -140,8 +142,14 @@ def choose(
             scaling, *first = part.first(limits.width, limits.penalty, rng)
             machine, part = machine.scaled(scaling), part.scaled(scaling)
             report(f"ridge regression: scaling {scaling}, width {first[0]:.3g}, C {1 / first[1]:.3g}")
-            if first[2] > NOISY:
+            noisy = first[2] > NOISY
+            known = data.classify and (data.n <= FEW_ROWS or (noisy and data.n <= SETTING_ROWS))
+            if known or noisy:
                 limits = replace(limits, kinds=tuple("fixed" if k == "one" else k for k in limits.kinds))
+            if known:
+                # five folds say less than ridge regression knows: its width and penalty stay, and so its loss
+                limits = replace(limits, width=first[0], penalty=first[1])
+                machine, part = machine.with_loss(Squared()), part.with_loss(Squared())
             trial = Trial(part, FOLDS if len(some) == data.n else FEW_FOLDS, seed, first[2], run)
             _search_settings(trial, limits, state, first, report)
             if data.n > SETTING_ROWS:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..kernels import Kernel, Precomputed
-from ..refinement import fit_coefficients
+from ..refinement import SmoothLoss, fit_coefficients
 from ..rows import Array, Rows
 from .machines import Setting, first_grids
 from .observations import Observations
@@ -59,6 +59,13 @@ class SelectedRows:
         data = self.data.take(rows)
         if isinstance(self.kernel_of(1.0), Precomputed):
             data = replace(data, X=data.X[:, rows])
+        return self._with(data)
+
+    def with_loss(self, loss: SmoothLoss) -> SelectedRows:
+        """The machine that minimises this loss."""
+        return self._with(replace(self.data, loss=loss))
+
+    def _with(self, data: Observations) -> SelectedRows:
         return SelectedRows(
             data, self.kernel_of, has_width=self.has_width, n_features=self.n_features,
             n_threads=self.n_threads,
