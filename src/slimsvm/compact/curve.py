@@ -85,6 +85,12 @@ class Curve:
         """The place of the first size that is nearly as good as the best."""
         return next(at for at, errors in enumerate(self.errors) if self.is_near(errors))
 
+    @property
+    def largest_near(self) -> int:
+        """The place of the largest size that is nearly as good as the best."""
+        near = [at for at, errors in enumerate(self.errors) if self.is_near(errors)]
+        return max(near, key=self.sizes.__getitem__)
+
     def is_near(self, errors: Array) -> bool:
         """Whether a model with these errors is nearly as good as the best."""
         behind = errors - self.errors[self.best]

@@ -32,10 +32,11 @@ PENALTY_FACTORS = (1 / 16, 0.25, 1.0, 4.0)
 # Factors on width and penalty (with it, and alone) where widths are learnt.
 LEARNT_FACTORS = ((1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0))
 # When there are more rows than SETTING_ROWS: factors on width and penalty that are tried again, how often, and with
-# how many vectors for each output, and at most.
-TUNING_FACTORS = ((4.0, 1.0), (4.0, 0.25), (1.0, 0.25))
-TUNING_ROUNDS = 2
+# how many vectors for each output, and at most. A step must be better by this many standard errors.
+TUNING_FACTORS = ((4.0, 0.125), (4.0, 0.03125), (1.0, 0.25))
+TUNING_ROUNDS = 3
 TUNED_SIZE, LARGEST_TUNED = 32, 128
+EARNED = 1.0
 # Vectors of the models by which settings are compared, times the square root of the number of outputs.
 COMPARED_SIZE = 8
 # They are doubled, up to the second number, while their error is this many times that of ridge regression.
@@ -154,9 +155,10 @@ def choose(
             _search_settings(trial, limits, state, first, report)
             if data.n > SETTING_ROWS:
                 part = machine.on(data.sample(SIZE_ROWS, rng))
-                trial = Trial(part, 1, seed, first[2], run)
                 state.halves = False
-                _tune_on_more_rows(trial, limits, state, report)
+                trial = Trial(part, FEW_FOLDS, seed, first[2], run)
+                reached = _tune_on_more_rows(trial, limits, state, report)
+                trial = Trial(part, 1, seed, reached, run)
             _search_sizes(trial, limits, state, report)
             more = np.sqrt(data.n / part.data.n)  # all rows bear more vectors than the part that was searched
             state.size = min(limits.max_vectors, int(more * state.size))
@@ -214,7 +216,7 @@ def _search_settings(
     size = _compared_size(trial, limits, start, expected)
     state.least = max(LEAST_TRIED, 2 * size)
     widths_tried = kinds[0] == "fixed" and limits.width is None and machine.has_width
-    grid = _Grid(limits, start, WIDTH_FACTORS if widths_tried else (1.0,))
+    grid = _Grid(limits, start, WIDTH_FACTORS if widths_tried else (1.0,), PENALTY_FACTORS if every else (1.0,))
     grid.add(trial, size)
     base, found = grid.best()
     errors = {kinds[0]: found}
@@ -252,12 +254,14 @@ def _compared_size(trial: Trial, limits: Limits, start: Setting, expected: float
 class _Grid:
     """Settings around a first one, and their errors at one size or several."""
 
-    def __init__(self, limits: Limits, start: Setting, width_factors: Sequence[float]) -> None:
+    def __init__(
+        self, limits: Limits, start: Setting, width_factors: Sequence[float], penalty_factors: Sequence[float]
+    ) -> None:
         free = limits.penalty is None
         self.settings = [
             [
                 replace(start, width=start.width * a, penalty=start.penalty * (a * b if free else 1.0))
-                for b in (PENALTY_FACTORS if free else (1.0,))
+                for b in (penalty_factors if free else (1.0,))
             ]
             for a in width_factors
         ]
@@ -299,21 +303,26 @@ def _best_around(
     return tried[least], results[least]
 
 
-def _tune_on_more_rows(trial: Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
-    """More rows bear narrower kernels and less regularisation: go on while the error falls."""
-    size = min(TUNED_SIZE * trial.machine.data.Y.shape[1], limits.max_vectors, LARGEST_TUNED)
-    for kind, setting in state.settings.items():
-        _, errors = trial.at(setting, size)
+def _tune_on_more_rows(trial: Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> float:
+    """More rows bear narrower kernels and less regularisation: go on while the error falls; the mistakes reached."""
+    likely = limits.max_vectors if limits.wished else TUNED_SIZE * trial.machine.data.Y.shape[1]
+    size = min(likely, limits.max_vectors, LARGEST_TUNED)
+    outputs = [trial.at(setting, size)[0] for setting in state.settings.values()]
+    trial.expect(min(trial.mean(trial.mistakes(found)) for found in outputs))
+    for (kind, setting), found in zip(state.settings.items(), outputs, strict=True):
+        errors = trial.errors(found)
         for _ in range(TUNING_ROUNDS):
-            candidate, found = _best_around(trial, limits, setting, kind, TUNING_FACTORS, size)
-            if not trial.mean(found) < trial.mean(errors):
+            candidate, others = _best_around(trial, limits, setting, kind, TUNING_FACTORS, size)
+            gain = errors - others
+            if not trial.mean(gain) > EARNED * trial.standard_error(gain):
                 break
-            setting, errors = candidate, found
+            setting, errors = candidate, others
             report(
                 f"more rows, widths {kind}: width {setting.width:.3g}, C {1 / setting.penalty:.3g}, "
                 f"error {trial.mean(errors):.4g}"
             )
         state.settings[kind] = setting
+    return trial.expected
 
 
 def _smoothed_best(grid: Array) -> tuple[int, int]:
@@ -371,14 +380,17 @@ def _grow(curve: Curve, state: _State, report: Callable[[str], None]) -> None:
 def _take(curve: Curve, state: _State) -> None:
     """The smallest size of the curve that is enough becomes the choice."""
     trial, setting = curve.trial, curve.setting
+    many = trial.machine.data.n > SETTING_ROWS
     if curve.too_small:  # the folds have nothing to say, and noise is not the trouble
         at = len(curve.sizes) - 1
         setting = replace(setting, penalty=state.weakest)
     else:
-        at = curve.best if state.limits.wished else curve.smallest_near
+        # among many rows more vectors than are needed do no harm
+        wished = curve.largest_near if many else curve.best
+        at = wished if state.limits.wished else curve.smallest_near
         if not state.limits.wished and state.halves and setting.widths != "per_feature":
             at = curve.try_between(at)
     state.setting, state.size = setting, curve.sizes[at]
     state.held = curve.outputs[at], trial.groups, trial.weight
     clean = setting.widths != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
-    state.to_the_end = curve.too_small or clean or trial.machine.data.n > SETTING_ROWS
+    state.to_the_end = curve.too_small or clean or many

@@ -26,7 +26,6 @@ class Trial:
 
         `expected` mistakes say how much noise there is, and so how much blur is right.
         """
-        self.blur = min(BLUR, NOISE_BLUR * max(expected, 1.0 / np.sqrt(machine.data.n)))
         data = machine.data
         folds = data.folds(FOLDS, np.random.default_rng([seed, 0]))[:n_folds]
         self.machine, self.seed, self.run = machine, seed, run
@@ -37,6 +36,12 @@ class Trial:
         self.groups = data.groups[rows]
         self._held_rows = data.take(rows)
         self.one = (data.weight / data.count)[rows]  # weight of one observation
+        self.expect(expected)
+
+    def expect(self, mistakes: float) -> None:
+        """So many mistakes are expected from now on."""
+        self.expected = mistakes
+        self.blur = min(BLUR, NOISE_BLUR * max(mistakes, 1.0 / np.sqrt(self.machine.data.n)))
 
     def grown(self, setting: Setting, sizes: Sequence[int]) -> Iterator[tuple[Array, Array]]:
         """For each size, held-out outputs (n_held, k) and errors (n_held,), one after the other.
@@ -48,19 +53,22 @@ class Trial:
             for fold, train in enumerate(self.train)
         ]
 
-        def step(fold: int) -> tuple[Array, Array]:
-            model = next(paths[fold])
-            rows = self.held[fold]
-            outputs = self.machine.outputs(model, rows)
-            return outputs, self.machine.data.take(rows).errors(outputs, self.blur)
+        def step(fold: int) -> Array:
+            return self.machine.outputs(next(paths[fold]), self.held[fold])
 
         for _ in sizes:
-            parts = list(self.run(step, range(len(paths))))
-            yield np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+            outputs = np.concatenate(list(self.run(step, range(len(paths)))))
+            yield outputs, self.errors(outputs)
 
     def at(self, setting: Setting, size: int) -> tuple[Array, Array]:
         """Held-out outputs and errors at one size."""
         return next(self.grown(setting, [size]))
+
+    def errors(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,)
+        """What these held-out outputs cost, with blur."""
+        ends = np.cumsum([len(rows) for rows in self.held])[:-1]
+        parts = zip(self.held, np.split(outputs, ends), strict=True)
+        return np.concatenate([self.machine.data.take(rows).errors(part, self.blur) for rows, part in parts])
 
     def mistakes(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,)
         """What these held-out outputs cost without blur: 1 for a wrong class."""
