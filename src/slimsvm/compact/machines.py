@@ -66,6 +66,10 @@ class Machine(Protocol):
         """The machine that minimises this loss."""
         ...
 
+    def can_try(self, size: int) -> bool:
+        """Whether a model of this size is trained soon enough to be tried on folds."""
+        ...
+
     def path(
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
     ) -> Iterator[Model]:

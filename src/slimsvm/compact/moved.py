@@ -87,6 +87,10 @@ class MovedVectors:
             found.append((error, number, best[0], best[1], best[2]))
         return min(found)[1:]
 
+    def can_try(self, size: int) -> bool:
+        """Whether a model of this size is trained soon enough to be tried on folds."""
+        return size * self.data.X.size <= BATCH_WORK
+
     def _start(self, setting: Setting, Y: Array, weights: Array) -> RbfModel:
         return constant(Y, weights, self.log_shape + np.log(setting.width))
 

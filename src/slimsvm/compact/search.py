@@ -33,7 +33,7 @@ PENALTY_FACTORS = (1 / 16, 0.25, 1.0, 4.0)
 LEARNT_FACTORS = ((1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0))
 # When there are more rows than SETTING_ROWS: factors on width and penalty that are tried again, how often, and with
 # how many vectors for each output, and at most. A step must be better by this many standard errors.
-TUNING_FACTORS = ((4.0, 0.125), (4.0, 0.03125), (1.0, 0.25))
+TUNING_FACTORS = ((4.0, 0.125), (1.0, 0.25))
 TUNING_ROUNDS = 3
 TUNED_SIZE, LARGEST_TUNED = 32, 128
 EARNED = 1.0
@@ -216,7 +216,9 @@ def _search_settings(
     size = _compared_size(trial, limits, start, expected)
     state.least = max(LEAST_TRIED, 2 * size)
     widths_tried = kinds[0] == "fixed" and limits.width is None and machine.has_width
-    grid = _Grid(limits, start, WIDTH_FACTORS if widths_tried else (1.0,), PENALTY_FACTORS if every else (1.0,))
+    grid = _Grid(
+        limits, start, WIDTH_FACTORS if widths_tried else (1.0,), PENALTY_FACTORS if every else (1.0,)
+    )
     grid.add(trial, size)
     base, found = grid.best()
     errors = {kinds[0]: found}
@@ -369,7 +371,7 @@ def _clearly_better(trial: Trial, gain: Array) -> bool:
 def _grow(curve: Curve, state: _State, report: Callable[[str], None]) -> None:
     """Models of growing size until that does not help any more."""
     trial, setting = curve.trial, curve.setting
-    sizes = state.ladder(setting.widths)
+    sizes = [size for size in state.ladder(setting.widths) if size == 1 or trial.machine.can_try(size)]
     for size, (outputs, errors) in zip(sizes, trial.grown(setting, sizes), strict=True):
         curve.add(size, outputs, errors)
         report(f"{size} vectors, widths {setting.widths}: error {trial.mean(errors):.4g}")
@@ -391,6 +393,12 @@ def _take(curve: Curve, state: _State) -> None:
         if not state.limits.wished and state.halves and setting.widths != "per_feature":
             at = curve.try_between(at)
     state.setting, state.size = setting, curve.sizes[at]
+    if (
+        state.limits.wished
+        and state.size == max(curve.sizes)
+        and not trial.machine.can_try(state.limits.max_vectors)
+    ):
+        state.size = state.limits.max_vectors
     state.held = curve.outputs[at], trial.groups, trial.weight
     clean = setting.widths != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
     state.to_the_end = curve.too_small or clean or many

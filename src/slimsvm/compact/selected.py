@@ -89,6 +89,10 @@ class SelectedRows:
         """The machine itself: there is one scaling."""
         return self
 
+    def can_try(self, size: int) -> bool:
+        """Always: nothing but coefficients is trained."""
+        return True
+
     def _block(self, kernel: Kernel, rows: Array, columns: Array) -> Array:
         X: Rows = self.data.X
         if isinstance(kernel, Precomputed):
