@@ -36,6 +36,7 @@ class Trial:
         self.groups = data.groups[rows]
         self._held_rows = data.take(rows)
         self.one = (data.weight / data.count)[rows]  # weight of one observation
+        self._tried: dict[tuple[Setting, int], Array] = {}  # outputs of one size
         self.expect(expected)
 
     def expect(self, mistakes: float) -> None:
@@ -62,7 +63,10 @@ class Trial:
 
     def at(self, setting: Setting, size: int) -> tuple[Array, Array]:
         """Held-out outputs and errors at one size."""
-        return next(self.grown(setting, [size]))
+        if (setting, size) not in self._tried:
+            self._tried[setting, size], _ = next(self.grown(setting, [size]))
+        outputs = self._tried[setting, size]
+        return outputs, self.errors(outputs)
 
     def errors(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,)
         """What these held-out outputs cost, with blur."""
