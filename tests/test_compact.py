@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import reference
 from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
-from slimsvm.compact import calibration
+from slimsvm.compact import calibration, moved
+from slimsvm.compact.curve import Curve
+from slimsvm.compact.machines import Setting
 from slimsvm.compact.observations import Observations, whole_counts
 from slimsvm.compact.ridge import ridge_search
 from slimsvm.compact.search import _smoothed_best, ladder
@@ -85,6 +89,49 @@ def test_targets_without_noise_need_few_vectors():
     model = CompactSVR(random_state=0).fit(X, y)
     assert model.n_vectors_ <= 16
     assert model.score(X, y) > 0.995
+
+
+@pytest.mark.parametrize("n_rows", [200, 600])
+def test_few_or_noisy_rows_keep_what_ridge_regression_found(n_rows, capsys):
+    X, y = make_banana(n_rows, random_state=0)
+    rng = np.random.default_rng(0)
+    if n_rows > 256:
+        y = np.where(rng.random(n_rows) < 0.2, -y, y)
+    model = CompactSVC(widths="one", verbose=1, random_state=0).fit(X, y)
+    found = re.search(r"width (\S+), C (\S+)", capsys.readouterr().out)
+    assert found is not None
+    assert pytest.approx(float(found[2]), rel=1e-2) == model.C_
+    spread = X.std(axis=0)
+    np.testing.assert_allclose(model.gamma_ * np.square(spread), float(found[1]), rtol=1e-2)
+    assert set(model.path_["widths"]) == {"fixed"}
+
+
+def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
+    X, y = make_banana(2500, random_state=0)
+    monkeypatch.setattr(moved, "BATCH_WORK", 2500 * 2 * 16)
+    monkeypatch.setattr(moved, "EPOCHS", 2)
+    model = CompactSVC(max_vectors=24, widths="one", random_state=0).fit(X, y)
+    assert model.path_["n_vectors"].max() == 16
+    assert model.n_vectors_ in (24, *model.path_["n_vectors"])
+    assert model.score(X, y) > 0.85
+
+
+@pytest.mark.parametrize(("step", "largest"), [(0.0, 4), (0.001, 2), (0.01, 0)])
+def test_sizes_near_the_best(step, largest):
+    rng = np.random.default_rng(0)
+    mistakes = 0.2 * rng.standard_normal(400)  # of standard error 0.01: a quarter of that is not noticed
+    trial = SimpleNamespace(
+        mean=np.mean,
+        standard_error=lambda difference: difference.std() / 20.0,
+        mistakes=lambda outputs: outputs,
+        machine=SimpleNamespace(data=SimpleNamespace(classify=True)),
+    )
+    curve = Curve(trial, Setting(1.0, 1.0), 0.1, 100.0)
+    for at, size in enumerate([1, 2, 4, 8, 16]):
+        errors = mistakes + step * at
+        curve.add(size, errors, errors)
+    assert curve.smallest_near == 0
+    assert curve.largest_near == largest
 
 
 def test_two_spirals_are_separated_by_sixty_vectors():
