@@ -92,7 +92,20 @@ def _published(name: str) -> DataSet:
     return DataSet(name, regression, 10, note, lambda split: _random_split(name, split))
 
 
+def _again(name: str) -> DataSet:
+    def split(number: int) -> Split:
+        X, X_test, y, y_test = load_split(name, 0)
+        rows, classes = np.vstack([X, X_test]), np.concatenate([y, y_test])
+        seed = AGAIN_SEED + number
+        return tuple(train_test_split(rows, classes, train_size=len(X), random_state=seed, stratify=classes))
+
+    return DataSet(name + AGAIN, False, 1000, "all its rows split at random, as many to train with", split)
+
+
 IDA = [name for name in CATALOGUE if name.startswith("ida_")]
+# The same sets with as many splits as one likes: ten say little of a set of two hundred rows.
+AGAIN, AGAIN_SEED = "_again", 2000
+IDA_AGAIN = [name + AGAIN for name in IDA]
 SETS: dict[str, DataSet] = {
     **{name: _published(name) for name in IDA},
     "ripley": _published("ripley"),
@@ -111,4 +124,5 @@ SETS: dict[str, DataSet] = {
         for name in ("satimage", "usps", "mnist", "ijcnn1", "shuttle", "phishing", "eeg_eye")
     },
     **{name: _published(name) for name in CATALOGUE if name.startswith("reg_")},
+    **{name + AGAIN: _again(name) for name in IDA},
 }

@@ -117,6 +117,9 @@ struct RefineJob {
   double rounding;  // half-width of the rounded corner: rounded hinge and insensitive
   double epsilon;   // insensitive
   Widths widths;
+  // whether coefficients and intercept are solved for at each step (variable projection): squared
+  // loss, and weights and penalty that are the same for every output
+  bool eliminate;
   double tol;  // relative decrease below which the search ends
   Index max_iterations, memory;
   Index n, d, m, k;

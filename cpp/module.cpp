@@ -233,7 +233,7 @@ nb::tuple refine_rbf(const Input<double, 2>& X, const Input<double, 2>& Y,
                      const std::string& loss, double rounding, double epsilon,
                      const Input<double, 2>& vectors, const Input<double, 2>& coef,
                      const Input<double, 1>& intercept, const Input<double, 1>& log_widths,
-                     const Input<double, 2>& factor, const std::string& widths,
+                     const Input<double, 2>& factor, const std::string& widths, bool eliminate,
                      Index max_iterations, double tol, Index memory) {
   RefineJob job{};
   job.n = static_cast<Index>(X.shape(0));
@@ -260,6 +260,9 @@ nb::tuple refine_rbf(const Input<double, 2>& X, const Input<double, 2>& Y,
   job.rounding = rounding;
   job.epsilon = epsilon;
   job.widths = widths_of(widths);
+  job.eliminate = eliminate;
+  require(!eliminate || job.loss == RefineLoss::squared,
+          "coefficients are eliminated for the squared loss only");
   job.tol = tol;
   job.max_iterations = max_iterations;
   job.memory = memory;
@@ -344,7 +347,7 @@ NB_MODULE(_core, m) {
   m.def("refine", &refine_rbf, "X"_a.noconvert(), "Y"_a.noconvert(), "weights"_a.noconvert(),
         "penalty"_a.noconvert(), "loss"_a, "rounding"_a, "epsilon"_a, "vectors"_a.noconvert(),
         "coef"_a.noconvert(), "intercept"_a.noconvert(), "log_widths"_a.noconvert(),
-        "factor"_a.noconvert(), "widths"_a, "max_iterations"_a, "tol"_a, "memory"_a);
+        "factor"_a.noconvert(), "widths"_a, "eliminate"_a, "max_iterations"_a, "tol"_a, "memory"_a);
   m.def("scaled_hinge", &scaled_hinge, "B"_a.noconvert(), "sign"_a.noconvert(),
         "columns"_a.noconvert(), "scale"_a.noconvert(), "target"_a.noconvert(),
         "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_cycles"_a);

@@ -4,7 +4,9 @@
 // vectors, coefficients, intercept and (if wanted) widths of an RBF expansion by L-BFGS. One pass
 // over the rows gives the value and all gradients; nothing of size (n, m) is stored. Distances are
 // sums of squared differences, so no centring is needed. Coefficients are those of a basis that is
-// orthonormal in the feature space at the start.
+// orthonormal in the feature space at the start; or, for the squared loss, the best ones for the
+// present vectors and widths (variable projection): the gradient is then the one with them held
+// fixed.
 #include "simd.hpp"
 
 namespace slimsvm {
@@ -122,6 +124,9 @@ struct Workspace {
   double *unit, *root, *start;             // (d)
   double *Xs, *Zs;                         // (n, d) rows, (d, mp) vectors, both times root
   double *B, *in_B;                        // (k, mp)
+  double* b;                               // (k)
+  double *normal, *factor;                 // (m, mp), where coefficients are solved for
+  double* sums;                            // (mp), likewise
   double* in_Z;                            // (d, mp)
   double* in_widths;                       // (d, width)
   double *K, *M;                           // (row_block, mp)
@@ -147,6 +152,10 @@ Index lay_out(const RefineJob& job, double* memory, Workspace& to) {
   to.Zs = take(job.d * at.mp);
   to.B = take(job.k * at.mp);
   to.in_B = take(job.k * at.mp);
+  to.b = take(job.k);
+  to.normal = take(job.eliminate ? job.m * at.mp : 0);
+  to.factor = take(job.eliminate ? job.m * at.mp : 0);
+  to.sums = take(job.eliminate ? at.mp : 0);
   to.in_Z = take(job.d * at.mp);
   to.in_widths = take(job.d * width);
   to.K = take(row_block * at.mp);
@@ -216,6 +225,100 @@ SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
   }
 }
 
+// The vectors themselves as rows, four from `first` on; zeros after the last.
+SLIMSVM_INLINE void vector_rows(const Workspace& work, Index d, Index m, Index mp, Index first,
+                                const double* (&x)[row_block]) {
+  for (Index r = 0; r < row_block; ++r) {
+    double* row = work.rows + r * d;
+    for (Index c = 0; c < d; ++c) row[c] = first + r < m ? work.Zs[c * mp + first + r] : 0.0;
+    x[r] = row;
+  }
+}
+
+// Lower Cholesky factor of normal + jitter I; false if there is none.
+bool factorise(const double* normal, double jitter, Index m, Index mp, double* L) {
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j <= i; ++j) {
+      const double rest = normal[i * mp + j] - dot(L + i * mp, L + j * mp, j);
+      if (j < i)
+        L[i * mp + j] = rest / L[j * mp + j];
+      else if (rest + jitter > 0.0)
+        L[i * mp + i] = __builtin_sqrt(rest + jitter);
+      else
+        return false;
+    }
+  return true;
+}
+
+// The best coefficients and intercept for the scaled rows and vectors: with kernel matrix K of the
+// rows, weights w and sums s = K'w, W = 1'w, the normal equations without the intercept are
+// (K' diag(w) K - s s'/W + penalty Kzz) B = K'(w y) - s (w'y)/W. Returns false when stopped.
+bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, Poll poll) {
+  const Index n = job.n, d = job.d, m = job.m, k = job.k;
+  const double* x[row_block];
+  double total = 0.0;
+  fill(work.normal, m * mp, 0.0);
+  fill(work.sums, mp, 0.0);
+  fill(work.B, k * mp, 0.0);
+  fill(work.b, k, 0.0);
+  for (Index first = 0; first < m; first += row_block) {
+    vector_rows(work, d, m, mp, first, x);
+    kernel_rows(work, d, mp, x);
+    for (Index r = 0; r < row_block && first + r < m; ++r)
+      add_scaled(job.penalty[0], work.K + r * mp, mp, work.normal + (first + r) * mp);
+  }
+  for (Index first = 0; first < n; first += row_block) {
+    double w[row_block];
+    for (Index r = 0; r < row_block; ++r) {
+      x[r] = work.Xs + (first + r < n ? first + r : n - 1) * d;
+      w[r] = first + r < n ? job.weights[(first + r) * k] : 0.0;
+      total += w[r];
+    }
+    kernel_rows(work, d, mp, x);
+    for (Index r = 0; r < row_block; ++r) {
+      const double* K = work.K + r * mp;
+      const double* y = job.Y + (first + r < n ? first + r : n - 1) * k;
+      add_scaled(w[r], K, mp, work.sums);
+      for (Index o = 0; o < k; ++o) {
+        add_scaled(w[r] * y[o], K, mp, work.B + o * mp);
+        work.b[o] += w[r] * y[o];
+      }
+    }
+    for (Index i = 0; i < m; ++i) {
+      double a[row_block];
+      for (Index r = 0; r < row_block; ++r) a[r] = w[r] * work.K[r * mp + i];
+      for (Index j = 0; j <= i; j += width) {
+        Lane in = load<double>(work.normal + i * mp + j);
+#pragma GCC unroll 4
+        for (Index r = 0; r < row_block; ++r) in = a[r] * load<double>(work.K + r * mp + j) + in;
+        store<double>(work.normal + i * mp + j, in);
+      }
+    }
+    if (poll(row_block * mp * (2 * d + m / 2 + k + 10))) return false;
+  }
+  double mean = 0.0;
+  for (Index i = 0; i < m; ++i) {
+    add_scaled(-work.sums[i] / total, work.sums, i + 1, work.normal + i * mp);
+    mean += work.normal[i * mp + i] / static_cast<double>(m);
+  }
+  for (double jitter = 1e-12 * mean;
+       !factorise(work.normal, jitter, m, mp, work.factor) && jitter < larger(mean, 1e-300);)
+    jitter = larger(10.0 * jitter, 1e-300);
+  const double* L = work.factor;
+  for (Index o = 0; o < k; ++o) {
+    double* B = work.B + o * mp;
+    add_scaled(-work.b[o] / total, work.sums, m, B);
+    for (Index j = m; j < mp; ++j) B[j] = 0.0;
+    for (Index i = 0; i < m; ++i) B[i] = (B[i] - dot(L + i * mp, B, i)) / L[i * mp + i];
+    for (Index i = m - 1; i >= 0; --i) {
+      B[i] /= L[i * mp + i];
+      add_scaled(-B[i], L + i * mp, i, B);
+    }
+    work.b[o] = (work.b[o] - dot(work.sums, B, m)) / total;
+  }
+  return true;
+}
+
 // Value at the packed variables p; their gradient into g. Returns NaN when stopped.
 template <bool learn_widths>
 double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, const double* p,
@@ -236,14 +339,19 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
   for (Index c = 0; c < d; ++c)
     for (Index j = 0; j < mp; ++j)
       work.Zs[c * mp + j] = p[at.vectors + c * mp + j] * (work.unit[c] * work.root[c]);
-  for (Index o = 0; o < k; ++o) {  // B = L^-T T
-    double* B = work.B + o * mp;
-    for (Index j = m; j < mp; ++j) B[j] = 0.0;
-    copy(p + o * mp, m, B);
-    for (Index j = m - 1; j >= 0; --j) {
-      B[j] /= job.factor[j * m + j];
-      add_scaled(-B[j], job.factor + j * m, j, B);
+  if (job.eliminate) {
+    if (!solve_coefficients(job, work, mp, poll)) return __builtin_nan("");
+  } else {
+    for (Index o = 0; o < k; ++o) {  // B = L^-T T
+      double* B = work.B + o * mp;
+      for (Index j = m; j < mp; ++j) B[j] = 0.0;
+      copy(p + o * mp, m, B);
+      for (Index j = m - 1; j >= 0; --j) {
+        B[j] /= job.factor[j * m + j];
+        add_scaled(-B[j], job.factor + j * m, j, B);
+      }
     }
+    copy(p + at.intercept, k, work.b);
   }
   fill(work.in_B, k * mp, 0.0);
   fill(work.in_Z, d * mp, 0.0);
@@ -264,11 +372,7 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
 
   // the squared norm: rows are the vectors themselves; half of it belongs to each argument
   for (Index first = 0; first < m; first += row_block) {
-    for (Index r = 0; r < row_block; ++r) {
-      double* row = work.rows + r * d;
-      for (Index c = 0; c < d; ++c) row[c] = first + r < m ? work.Zs[c * mp + first + r] : 0.0;
-      x[r] = row;
-    }
+    vector_rows(work, d, m, mp, first, x);
     kernel_rows(work, d, mp, x);
     for (Index r = 0; r < row_block; ++r)
       for (Index o = 0; o < k; ++o) {
@@ -287,8 +391,7 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
         fill(slope, k, 0.0);
         continue;
       }
-      for (Index o = 0; o < k; ++o)
-        f[o] = dot(work.K + r * mp, work.B + o * mp, mp) + p[at.intercept + o];
+      for (Index o = 0; o < k; ++o) f[o] = dot(work.K + r * mp, work.B + o * mp, mp) + work.b[o];
       value += row_loss(job, first + r, f, slope);
       add_scaled(1.0, slope, k, g + at.intercept);
     }
@@ -296,7 +399,8 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
     if (poll(row_block * mp * (4 * d + 2 * k + 10))) return __builtin_nan("");
   }
 
-  for (Index o = 0; o < k; ++o) {  // gradient in T = L^-1 gradient in B
+  if (job.eliminate) fill(g, at.vectors, 0.0);       // at the best coefficients, but for rounding
+  for (Index o = 0; o < k && !job.eliminate; ++o) {  // gradient in T = L^-1 gradient in B
     double* out = g + o * mp;
     for (Index j = 0; j < m; ++j)
       out[j] = (work.in_B[o * mp + j] - dot(job.factor + j * m, out, j)) / job.factor[j * m + j];
@@ -444,7 +548,17 @@ void run(RefineJob& job, Poll poll) {
   else
     minimise<true>(job, at, work, poll);
 
-  for (Index o = 0; o < k; ++o) {
+  if (job.eliminate) {
+    if (job.widths == Widths::fixed)
+      evaluate<false>(job, at, work, work.x, work.trial_g, poll);
+    else
+      evaluate<true>(job, at, work, work.x, work.trial_g, poll);
+    for (Index o = 0; o < k; ++o) {
+      for (Index j = 0; j < m; ++j) job.coef[j * k + o] = work.B[o * mp + j];
+      job.intercept[o] = work.b[o];
+    }
+  }
+  for (Index o = 0; o < k && !job.eliminate; ++o) {
     double* T = work.x + o * mp;
     for (Index j = m - 1; j >= 0; --j) {
       T[j] /= job.factor[j * m + j];
@@ -452,7 +566,7 @@ void run(RefineJob& job, Poll poll) {
       job.coef[j * k + o] = T[j];
     }
   }
-  copy(work.x + at.intercept, k, job.intercept);
+  if (!job.eliminate) copy(work.x + at.intercept, k, job.intercept);
   for (Index c = 0; c < d; ++c)
     for (Index j = 0; j < m; ++j)
       job.vectors[j * d + c] = work.x[at.vectors + c * mp + j] * work.unit[c];

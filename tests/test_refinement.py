@@ -1,5 +1,7 @@
 """Refinement: gradients against finite differences, and what the optimiser reaches."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
@@ -241,6 +243,75 @@ def test_the_core_steps_down_the_true_gradient():
         )
         assert n_iter == 0
         assert value == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("widths", ["fixed", "one", "per_feature"])
+def test_eliminated_coefficients_are_the_best_and_the_rest_is_stationary(widths):
+    model, X, Y, weights, _ = joint_problem()
+    penalty = np.full(3, 0.7)
+
+    def refined(max_iter):
+        return refine_jointly(
+            model,
+            X,
+            Y,
+            weights,
+            Squared(),
+            penalty,
+            widths=widths,
+            eliminate=True,
+            max_iter=max_iter,
+            tol=1e-13,
+        )
+
+    def objective(model):
+        return regularised_loss(
+            model.kernel, X, Y, weights, Squared(), penalty, model.vectors, model.coef, model.intercept
+        )
+
+    at_start, value, n_iter = refined(0)
+    assert n_iter == 0
+    np.testing.assert_allclose(at_start.vectors, model.vectors, rtol=1e-12)
+    reached, gradient = objective(at_start)
+    assert value == pytest.approx(reached, rel=1e-10)
+    np.testing.assert_allclose(gradient.coef, 0.0, atol=1e-8)
+    np.testing.assert_allclose(gradient.intercept, 0.0, atol=1e-8)
+    found, value, _ = refined(3000)
+    last, end = objective(found)
+    assert value == pytest.approx(last, rel=1e-10)
+    assert last < reached
+    np.testing.assert_allclose(end.coef, 0.0, atol=1e-8)
+    assert np.abs(end.vectors).max() < 1e-2 * np.abs(gradient.vectors).max()
+    if widths == "one":
+        assert abs(end.widths @ np.exp(found.log_widths)) < 1e-2 * abs(
+            gradient.widths @ np.exp(model.log_widths)
+        )
+    if widths == "per_feature":
+        assert np.abs(end.widths).max() < 1e-2 * np.abs(gradient.widths).max()
+
+
+def test_elimination_reaches_in_few_steps_what_the_joint_search_takes_many_for():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (500, 2))
+    Y = (np.sin(2 * X[:, 0]) * np.cos(X[:, 1]))[:, None]
+    weights, penalty = np.ones_like(Y), np.full(1, 1e-3)
+    start = RbfModel(X[:10], np.zeros((10, 1)), np.zeros(1), np.zeros(2))
+    joint_value, few = (
+        refine_jointly(start, X, Y, weights, Squared(), penalty, eliminate=e, max_iter=i, tol=0.0)[1]
+        for e, i in ((False, 100), (True, 25))
+    )
+    assert few < joint_value
+
+
+def test_elimination_bears_equal_vectors_and_refuses_other_losses():
+    model, X, Y, weights, _ = joint_problem()
+    twice = replace(model, vectors=np.vstack([model.vectors[:1], model.vectors[:1], model.vectors[2:]]))
+    penalty = np.full(3, 1e-9)
+    found, value, _ = refine_jointly(twice, X, Y, weights, Squared(), penalty, eliminate=True, max_iter=50)
+    assert np.isfinite(value)
+    assert np.isfinite(found.coef).all()
+    with pytest.raises(ValueError, match="squared loss only"):
+        refine_jointly(model, X, Y, weights, SquaredHinge(), penalty, eliminate=True)
 
 
 def test_refinement_in_batches_gains_and_does_not_depend_on_threads():

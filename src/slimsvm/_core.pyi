@@ -69,6 +69,7 @@ def refine(
     log_widths: NDArray[np.float64],
     factor: NDArray[np.float64],
     widths: str,
+    eliminate: bool,
     max_iterations: int,
     tol: float,
     memory: int,

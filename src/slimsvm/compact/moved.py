@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..kernels import RBF
+from ..losses import Squared
 from ..refinement import (
     RbfModel,
     SmoothLoss,
@@ -58,6 +59,8 @@ class MovedVectors:
         """`shapes` are scalings to choose from: the width of each feature relative to the setting's, (d,)."""
         self.data, self.shapes, self.n_threads = data, shapes, n_threads
         self.log_shape = np.log(shapes[0])
+        # the coefficients are eliminated for targets; for noisy classes that changed nothing
+        self.eliminate = isinstance(data.loss, Squared) and not data.classify
 
     def on(self, rows: Array) -> MovedVectors:
         """The same machine for these rows alone."""
@@ -123,7 +126,7 @@ class MovedVectors:
             else:
                 model = self._grown(setting, model, X, Y, weights, size, rng)
             model, _, _ = refine_jointly(
-                model, X, Y, weights, self.data.loss, penalty, widths=setting.widths,
+                model, X, Y, weights, self.data.loss, penalty, widths=setting.widths, eliminate=self.eliminate,
                 max_iter=_iterations(setting, model, len(X)), tol=TOLERANCE,
                 n_threads=self.n_threads,
             )  # fmt: skip
@@ -159,8 +162,8 @@ class MovedVectors:
 
         def refined(model: RbfModel, max_iter: int, tol: float) -> tuple[RbfModel, float, int]:
             return refine_jointly(
-                model, X, Y, weights, data.loss, penalty, widths=setting.widths, max_iter=max_iter, tol=tol,
-                n_threads=self.n_threads,
+                model, X, Y, weights, data.loss, penalty, widths=setting.widths, eliminate=self.eliminate,
+                max_iter=max_iter, tol=tol, n_threads=self.n_threads,
             )  # fmt: skip
 
         value, best = np.inf, self._start(setting, Y, weights)

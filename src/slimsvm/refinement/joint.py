@@ -73,6 +73,7 @@ def refine_jointly(
     penalty: Array,  # (k,)
     *,
     widths: str = "fixed",
+    eliminate: bool = False,
     max_iter: int = 100,
     tol: float = 1e-5,
     n_threads: int = 1,
@@ -83,6 +84,10 @@ def refine_jointly(
     ----------
     widths : {"fixed", "one", "per_feature"}
         Which widths move: none, all by one factor, or each by its own.
+    eliminate : bool
+        Whether small problems solve for the coefficients at each step (variable projection), so that only vectors
+        and widths are searched for. For the squared loss, and weights and a penalty that are the same for all
+        outputs; it takes several times fewer steps, of up to twice the time.
     tol : float
         Ends when the relative decrease is below this.
     """
@@ -90,7 +95,7 @@ def refine_jointly(
         factor = _basis(model)
         vectors, coef, intercept, log_widths, value, n_iter, _ = _core.refine(
             X, Y, weights, penalty, *core_loss(loss), model.vectors, np.ascontiguousarray(model.coef),
-            model.intercept, model.log_widths, factor, widths, max_iter, tol, MEMORY,
+            model.intercept, model.log_widths, factor, widths, eliminate, max_iter, tol, MEMORY,
         )  # fmt: skip
         return RbfModel(vectors, coef, intercept, log_widths), value, n_iter
     with ThreadPoolExecutor(n_threads) as pool:
