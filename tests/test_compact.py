@@ -112,7 +112,7 @@ def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
     monkeypatch.setattr(moved, "EPOCHS", 2)
     model = CompactSVC(max_vectors=24, widths="one", random_state=0).fit(X, y)
     assert model.path_["n_vectors"].max() == 16
-    assert model.n_vectors_ in (24, *model.path_["n_vectors"])
+    assert model.n_vectors_ == 24
     assert model.score(X, y) > 0.85
 
 

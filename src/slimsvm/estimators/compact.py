@@ -32,7 +32,8 @@ class CompactSVC(Compact, KernelClassifier):
     Parameters
     ----------
     max_vectors : int or None, default=None
-        The most vectors: the best size up to it is taken. None takes the smallest that is nearly as good as the best.
+        The most vectors: the best size up to it is taken, of more than 2,000 rows the largest that is nearly as good as
+        the best. None takes the smallest that is.
     max_bytes : int or None, default=None
         The most bytes of the numbers the model consists of, in the dtype of X (`slimsvm.budget.stored_bytes`:
         what constant tables in C take).
