@@ -33,15 +33,15 @@ from threadpoolctl import threadpool_limits
 
 import compact_report
 from compact_methods import METHODS, Job, Record, measure
-from compact_sets import IDA, IDA_AGAIN, SETS
+from compact_sets import IDA, IDA_AGAIN, MAIN, SETS
 
 RESULTS = Path(__file__).parent / "results"
 N_SPLITS = 10
 GROUPS = {
     "ida": IDA,
     "again": IDA_AGAIN,
-    "regression": [name for name, data in SETS.items() if data.regression],
-    "classification": [name for name, data in SETS.items() if not data.regression and name not in IDA_AGAIN],
+    "regression": [name for name in MAIN if SETS[name].regression],
+    "classification": [name for name in MAIN if not SETS[name].regression],
 }
 
 
@@ -116,7 +116,7 @@ def main() -> None:
     records.parent.mkdir(parents=True, exist_ok=True)
     if arguments.sets is not None or not (arguments.table or arguments.pictures):
         use_one_thread()
-        chosen = arguments.sets or [name for name in SETS if name not in IDA_AGAIN]
+        chosen = arguments.sets or MAIN
         names = dict.fromkeys(name for key in chosen for name in GROUPS.get(key, [key]))
         for name in names:
             for split in range(min(arguments.splits, SETS[name].n_splits)):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compact_methods import METHODS, Record
-from compact_sets import AGAIN, IDA, IDA_AGAIN, MAX_VECTORS, SETS, THREADS
+from compact_sets import AGAIN, IDA, IDA_AGAIN, MAIN, MAX_VECTORS, SETS, THREADS
 
 BASE = "svc"
 COLOURS = {
@@ -213,8 +213,8 @@ def tables(records: list[Record]) -> str:
             "",
             *summary,
         ]
-    for name in SETS:
-        methods = by_method(records, name) if name not in IDA_AGAIN else {}
+    for name in MAIN:
+        methods = by_method(records, name)
         if methods:
             lines += set_table(name, methods)
             lines += [f"![{name}: score against vectors](compact/{name}.png)", ""]
@@ -232,8 +232,8 @@ def draw_pictures(records: list[Record], folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name in SETS:
-        methods = by_method(records, name) if name not in IDA_AGAIN else {}
+    for name in MAIN:
+        methods = by_method(records, name)
         if methods:
             figure, ax = plt.subplots(figsize=(9.6, 4.2), layout="constrained")
             draw_set(ax, name, methods)

@@ -126,3 +126,5 @@ SETS: dict[str, DataSet] = {
     **{name: _published(name) for name in CATALOGUE if name.startswith("reg_")},
     **{name + AGAIN: _again(name) for name in IDA},
 }
+# Without those that are split again.
+MAIN = [name for name in SETS if name not in IDA_AGAIN]
