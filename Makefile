@@ -39,7 +39,7 @@ $(VENV)/installed-bench: $(VENV)/installed
 	@touch $@
 
 demo: $(VENV)/installed
-	$(BIN)/python -m slimsvm.demo
+	$(BIN)/python -m slimsvm.cli.demo
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal

@@ -34,9 +34,9 @@ from huang_table import METHODS, PAPER, RESULTS, SHARE, choose, measure_all, n_v
 from slimsvm import RVC, RVR, SparseKernelDensity, ZeroNormSVC
 from slimsvm.datasets import load_split, make_banana
 from slimsvm.kernels import RBF
+from slimsvm.methods.density.bandwidth import full_bandwidth
+from slimsvm.methods.relevance.marginal_likelihood import posterior_mode
 from slimsvm.solvers import hinge_no_bias, reweighted
-from slimsvm.solvers.bandwidth import full_bandwidth
-from slimsvm.solvers.marginal_likelihood import posterior_mode
 
 # ruff: noqa: E501 (rows of tables)
 

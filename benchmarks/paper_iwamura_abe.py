@@ -48,8 +48,8 @@ from iwamura_abe_tables import Rbf
 from slimsvm import EmpiricalSVC, FullSVC
 from slimsvm.datasets import load
 from slimsvm.kernels import RBF
+from slimsvm.methods.empirical.cholesky import SELECTIONS
 from slimsvm.problem import KernelGram
-from slimsvm.selection import SELECTIONS
 
 RESULTS = Path(__file__).parent / "results"
 # The tolerances of "reproduced".

@@ -21,7 +21,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from slimsvm import LSSVC, TwoStageLSSVC
 from slimsvm.datasets import make_checkerboard, make_ringnorm, make_two_spirals
 from slimsvm.kernels import RBF
-from slimsvm.selection.two_stage import TwoStage
+from slimsvm.methods.two_stage.selection import TwoStage
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

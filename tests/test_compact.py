@@ -21,15 +21,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import reference
 from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
-from slimsvm.compact import calibration, moved
-from slimsvm.compact.curve import Curve
-from slimsvm.compact.machines import Setting
-from slimsvm.compact.observations import Observations, whole_counts
-from slimsvm.compact.ridge import ridge_search
-from slimsvm.compact.search import _smoothed_best, ladder
 from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
-from slimsvm.estimators import compact_base
 from slimsvm.losses import Squared
+from slimsvm.methods.compact import calibration, fitting, moved
+from slimsvm.methods.compact.curve import Curve
+from slimsvm.methods.compact.machines import Setting
+from slimsvm.methods.compact.observations import Observations, whole_counts
+from slimsvm.methods.compact.ridge import ridge_search
+from slimsvm.methods.compact.search import _smoothed_best, ladder
 from slimsvm.refinement import RoundedHinge
 
 
@@ -308,7 +307,7 @@ def test_latency_is_that_of_the_estimators_own_kernel(banana, kernel, monkeypatc
         measured.append((expansion, single_row_latency_us(expansion, **options)))
         return float(expansion.n_vectors)
 
-    monkeypatch.setattr(compact_base, "single_row_latency_us", latency)
+    monkeypatch.setattr(fitting, "single_row_latency_us", latency)
     options = {"max_vectors": 6, "refine": False, "random_state": 0}
     model = CompactSVC(kernel=kernel, max_latency_us=5.0, **options).fit(X, y)
     assert model.n_vectors_ <= 4  # 0.8 times 5 "microseconds"
@@ -324,7 +323,7 @@ def test_latency_of_sparse_rows_is_that_of_what_is_kept(banana, monkeypatch):
         kept.append((sparse.issparse(expansion.vectors), sparse.issparse(row)))
         return 1.0
 
-    monkeypatch.setattr(compact_base, "single_row_latency_us", latency)
+    monkeypatch.setattr(fitting, "single_row_latency_us", latency)
     for refine in (True, False):
         options = {"max_vectors": 2, "refine": refine, "random_state": 0}
         model = CompactSVC(max_latency_us=5.0, **options).fit(sparse.csr_array(X), y)

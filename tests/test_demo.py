@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.svm import SVC
 
-from slimsvm import demo
+from slimsvm.cli import demo
 from slimsvm.datasets import make_banana
 
 
@@ -32,7 +32,7 @@ def _small(monkeypatch):
     monkeypatch.setattr(demo, "C_VALUES", (1.0, 10.0))
     monkeypatch.setattr(demo, "GAMMA_VALUES", (1.0,))
     monkeypatch.setattr(demo, "SECONDS_PER_TIMING", 0.001)
-    monkeypatch.setattr("slimsvm.demo_picture.SIZES", (1, 4))
+    monkeypatch.setattr("slimsvm.cli.demo_picture.SIZES", (1, 4))
 
 
 @pytest.mark.usefixtures("_small")
@@ -53,7 +53,7 @@ def test_table_and_picture(tmp_path, capsys):
 def test_without_matplotlib(tmp_path, capsys, monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "slimsvm.demo_picture", raising=False)
+    monkeypatch.delitem(sys.modules, "slimsvm.cli.demo_picture", raising=False)
     target = tmp_path / "picture.png"
     demo.main(["--output", str(target)])
     assert "There is no picture: matplotlib is not installed" in capsys.readouterr().out

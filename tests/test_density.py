@@ -8,9 +8,9 @@ from scipy import sparse
 from sklearn.neighbors import KernelDensity
 
 from slimsvm import SparseKernelDensity
-from slimsvm.solvers.bandwidth import full_bandwidth
-from slimsvm.solvers.mixture import solve_mixture
-from slimsvm.solvers.mixture_support import keep_at_most, mixture_support
+from slimsvm.methods.density.bandwidth import full_bandwidth
+from slimsvm.methods.density.mixture import solve_mixture
+from slimsvm.methods.density.mixture_support import keep_at_most, mixture_support
 
 
 def mixture_rows(n, seed=0):

@@ -8,8 +8,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slimsvm import LSSVC, LSSVR, FixedSizeLSSVC, FixedSizeLSSVR, PrunedLSSVC
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF
+from slimsvm.methods.fixed_size.entropy import select_by_entropy
 from slimsvm.problem import KernelGram
-from slimsvm.selection.entropy import select_by_entropy
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]
 

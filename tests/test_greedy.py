@@ -10,9 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slimsvm import LSSVC, LSSVR, GreedyLSSVC, GreedyLSSVR
 from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.kernels import RBF
+from slimsvm.linalg import GrowingRows
+from slimsvm.methods.greedy.columns import ColumnCache
+from slimsvm.methods.greedy.search import FullSearch, GreedyRule, RandomSearch, n_candidates_for
 from slimsvm.problem import KernelGram
-from slimsvm.selection.greedy import FullSearch, GreedyRule, RandomSearch, n_candidates_for
-from slimsvm.selection.growing import GrowingRows, KernelColumns
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]
 
@@ -62,7 +63,7 @@ def test_each_step_is_the_best_by_exhaustion(prefitting, random):
     if random:  # with as many candidates as rows the random search is the full one
         search = RandomSearch(gram, ridge, y, rule, np.random.default_rng(0))
     else:
-        search = FullSearch(KernelColumns(gram), ridge, y, rule)
+        search = FullSearch(ColumnCache(gram), ridge, y, rule)
     chosen = []
     for _ in range(25):
         falls = brute_force_step(K, ridge, y, chosen, prefitting)
@@ -79,7 +80,7 @@ def test_updates_equal_a_fresh_solve_after_500_steps(random):
     if random:
         search = RandomSearch(gram, ridge, y, rule, np.random.default_rng(1))
     else:
-        search = FullSearch(KernelColumns(gram), ridge, y, rule)
+        search = FullSearch(ColumnCache(gram), ridge, y, rule)
     while search.propose() is not None:
         search.take()
     sequence = search.sequence
@@ -244,7 +245,7 @@ def test_memory_has_a_limit_with_a_way_out():
 
 def test_columns_beyond_the_limit_are_computed_again():
     gram, _, _, K = problem()
-    columns = KernelColumns(gram, limit_bytes=8 * 60 * 3)  # room for three
+    columns = ColumnCache(gram, limit_bytes=8 * 60 * 3)  # room for three
     for wanted in ([0, 1], [5, 6, 7, 8], [0, 8, 20]):
         np.testing.assert_allclose(columns(np.array(wanted), np.arange(60)), K[wanted], atol=1e-14)
     assert len(columns._kept) <= 3

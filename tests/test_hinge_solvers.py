@@ -10,12 +10,12 @@ from sklearn.svm import SVC
 
 from reference import relative_error
 from slimsvm.losses import Hinge, SquaredHinge
+from slimsvm.methods.empirical.hinge import LARGEST_C, best_intercept
+from slimsvm.methods.empirical.hinge_solvers import HINGE_SOLVERS, solve_hinge
+from slimsvm.methods.empirical.interior_point import solve_interior_point
+from slimsvm.methods.empirical.newton import solve_newton
+from slimsvm.methods.empirical.pairs import solve_pairs
 from slimsvm.problem import FeatureGram, Problem, Status
-from slimsvm.solvers.dual import HINGE_SOLVERS, solve_hinge
-from slimsvm.solvers.hinge import LARGEST_C, best_intercept
-from slimsvm.solvers.interior_point import solve_interior_point
-from slimsvm.solvers.newton import solve_newton
-from slimsvm.solvers.pairs import solve_pairs
 
 CASES = {
     "wide": dict(n=40, m=60),

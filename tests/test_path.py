@@ -31,7 +31,8 @@ from slimsvm import (
 )
 from slimsvm.budget import stored_bytes
 from slimsvm.datasets import make_banana
-from slimsvm.path import fitted_expansion, folds_for, full_model, size_parameter, within_one_error
+from slimsvm.evaluation import fitted_expansion, folds_for, full_model, size_parameter
+from slimsvm.path import within_one_error
 
 X, Y = make_banana(160, random_state=0)
 TARGET = np.sin(2 * X[:, 0]) + X[:, 1]

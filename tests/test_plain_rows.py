@@ -22,8 +22,9 @@ from slimsvm import (
     plain_rows,
     reduce,
 )
-from slimsvm.estimators import base, slim
+from slimsvm.adapters import slim
 from slimsvm.kernels import RBF
+from slimsvm.methods import base
 
 ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 75)
 

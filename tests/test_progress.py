@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from slimsvm import CompactSVC, CompactSVR
-from slimsvm.compact import moved
 from slimsvm.datasets import make_banana
 from slimsvm.errors import BudgetError
-from slimsvm.estimators.compact_base import STAGES
+from slimsvm.methods.compact import moved
+from slimsvm.methods.compact.fitting import STAGES
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("sklearn.callback") is None, reason="this scikit-learn has no callbacks"

@@ -14,8 +14,8 @@ from slimsvm import (
 )
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF
+from slimsvm.methods.pursuit.search import Pursuit, PursuitRule
 from slimsvm.problem import KernelGram
-from slimsvm.selection.pursuit import Pursuit, PursuitRule
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]
 

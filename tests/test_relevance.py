@@ -12,10 +12,10 @@ from contracts import narrow_rbf
 from slimsvm import RVC, RVR, SparseProbitClassifier
 from slimsvm.datasets import make_ripley
 from slimsvm.kernels import RBF
+from slimsvm.methods.relevance.expectation_maximisation import fit_em
+from slimsvm.methods.relevance.marginal_likelihood import fit_bernoulli, fit_gaussian, posterior_mode
+from slimsvm.methods.relevance.sparse_bayes import CandidateColumns, GrowingModel
 from slimsvm.problem import KernelGram
-from slimsvm.solvers.expectation_maximisation import fit_em
-from slimsvm.solvers.marginal_likelihood import fit_bernoulli, fit_gaussian, posterior_mode
-from slimsvm.solvers.sparse_bayes import GrowingModel, KernelColumns
 
 KERNELS = {
     **{name: name for name in ("rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed")},
@@ -33,7 +33,7 @@ def log_evidence(Phi, precision, b, z):
 def small_source(n=40, held=True):
     X, y = make_ripley(n, random_state=0)
     gram = KernelGram(RBF(2.0), X, limit_bytes=2**30 if held else 0)
-    return KernelColumns(gram), y.astype(float)
+    return CandidateColumns(gram), y.astype(float)
 
 
 def test_every_step_gains_what_it_promises():

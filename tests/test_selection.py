@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slimsvm.kernels import RBF, Linear, Polynomial, Precomputed
+from slimsvm.methods.empirical.cholesky import (
+    BLOCK_ROWS,
+    CANDIDATES,
+    SELECTIONS,
+    select_in_order,
+    select_pivoted,
+    select_random,
+)
 from slimsvm.problem import KernelGram
-from slimsvm.selection import SELECTIONS
-from slimsvm.selection.cholesky import BLOCK_ROWS, CANDIDATES, select_in_order, select_pivoted, select_random
 
 
 def residuals(K, J):

@@ -17,11 +17,12 @@ from contracts import SolverContract
 from reference import relative_error
 from slimsvm import LSSVC, LSSVR
 from slimsvm.datasets import make_banana
-from slimsvm.estimators import base
 from slimsvm.kernels import RBF, FunctionKernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from slimsvm.linalg import cholesky_factor
 from slimsvm.losses import Squared
+from slimsvm.methods import base
+from slimsvm.methods.least_squares.solvers import SOLVERS, solve_cg, solve_cholesky, solve_smo
 from slimsvm.problem import KernelGram, Problem, Status
-from slimsvm.solvers.least_squares import SOLVERS, cholesky_factor, solve_cg, solve_cholesky, solve_smo
 
 every_solver = pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS.keys())
 

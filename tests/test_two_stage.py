@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slimsvm import LSSVC, TwoStageLSSVC, TwoStageLSSVR
 from slimsvm.datasets import make_banana, make_checkerboard, make_two_spirals
 from slimsvm.kernels import RBF
-from slimsvm.selection.two_stage import TwoStage, press
+from slimsvm.methods.two_stage.selection import TwoStage, press
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]
 

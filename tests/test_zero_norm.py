@@ -15,11 +15,12 @@ from reference import hinge_gap
 from slimsvm import LPSVC, SparsityControlledSVC, ZeroNormSelector, ZeroNormSVC, ZeroNormSVR, _core
 from slimsvm.datasets import load_split, make_banana, make_ripley
 from slimsvm.kernels import RBF
+from slimsvm.methods.one_norm.margin import solve_one_norm_margin
+from slimsvm.methods.zero_norm.rounds import mixed_round, quadratic_round
 from slimsvm.problem import Status
 from slimsvm.solvers.hinge_no_bias import solve_hinge, solve_interior_point_hinge
 from slimsvm.solvers.linear_program import solve_infinity_norm, solve_one_norm
-from slimsvm.solvers.one_norm_margin import solve_one_norm_margin
-from slimsvm.solvers.reweighted import mixed_round, quadratic_round, reweighted
+from slimsvm.solvers.reweighted import reweighted
 
 GAP = 1e-6
 CLASSIFIERS = [

@@ -2,8 +2,12 @@
 
 from importlib.metadata import version
 
+from .adapters.reduce import reduce
+from .adapters.reduced import Reduced
 from .errors import BudgetError, DataFormatError, ModelFormatError, SlimsvmError
-from .estimators import (
+from .evaluation import vector_path
+from .expansion import KernelExpansion
+from .methods import (
     LPSVC,
     LSSVC,
     LSSVR,
@@ -32,11 +36,8 @@ from .estimators import (
     ZeroNormSVC,
     ZeroNormSVR,
 )
-from .estimators.reduced import Reduced
-from .expansion import KernelExpansion
-from .path import VectorPath, vector_path
+from .path import VectorPath
 from .plotting import SizeScoreDisplay
-from .reduction import reduce
 
 __version__ = version("slimsvm")
 

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .path import FullModel, VectorPath, folds_for, full_model, vector_path
+from .evaluation import folds_for, full_model, vector_path
+from .path import FullModel, VectorPath
 
 # Blue, orange, green, purple, red, sky, olive: distinct for colour-blind readers, in this order.
 COLOURS = ("#2f6f9f", "#d9822b", "#3a8f6b", "#8a5fa8", "#b8433f", "#56a7d1", "#8c8a2b")

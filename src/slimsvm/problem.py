@@ -13,11 +13,12 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from .kernels import Kernel, Precomputed, is_positive_definite
 from .losses import Loss
-from .rows import Array, Rows, cast
+from .rows import Array, Rows, cast, distinct_rows
 
 # The largest n x n matrix held in memory; larger ones are worked through in blocks of columns.
 DENSE_LIMIT_BYTES = 2 * 2**30
@@ -252,3 +253,69 @@ class Solution:
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def kernel_block(gram: KernelGram, rows: Array, vectors: Array) -> Array:  # (len(rows), len(vectors))
+    """Part of the kernel matrix, in float64."""
+    X = gram.X
+    if isinstance(gram.kernel, Precomputed):
+        part = X[rows][:, vectors]
+        return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+    K = gram.kernel(X[rows].astype(np.float64), X[vectors].astype(np.float64), n_threads=gram.n_threads)
+    check_finite(K)
+    return K
+
+
+def part_of(gram: KernelGram, rows: Array) -> KernelGram:
+    """The kernel matrix of some of the rows."""
+    X = gram.X[rows]
+    return KernelGram(
+        gram.kernel,
+        X[:, rows] if isinstance(gram.kernel, Precomputed) else X,
+        gram.n_threads,
+        gram.limit_bytes,
+    )
+
+
+def check_finite(K: Array) -> None:
+    """Kernel values that overflowed are refused with the way out."""
+    if not np.isfinite(K).all():
+        raise ValueError(
+            "kernel: some kernel values of X are not finite; scale X (sklearn.preprocessing.StandardScaler "
+            "does), or lower degree or gamma."
+        )
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The columns a machine may use: a constant, then the kernel with each distinct training row.
+
+    Parameters
+    ----------
+    K : array of shape (n, m)
+    rows : array of shape (m,)
+        Training row of each column of K.
+    """
+
+    K: Array
+    rows: Array
+
+    @cached_property
+    def columns(self) -> Array:  # (n, 1 + m)
+        """All columns, the constant first."""
+        return np.column_stack([np.ones(len(self.K)), self.K])
+
+    @property
+    def kernel(self) -> Array:  # (1 + m, 1 + m)
+        """Kernel values of the columns' rows with each other, zero for the constant."""
+        m = len(self.rows)
+        inner = np.zeros((1 + m, 1 + m))
+        inner[1:, 1:] = self.K[self.rows]
+        return inner
+
+
+def make_dictionary(gram: KernelGram, *, distinct: bool = False) -> Dictionary:
+    """All columns of the kernel matrix, equal rows once; `distinct` if it is known that there are none."""
+    K = gram.dense
+    rows = np.arange(gram.n) if distinct else distinct_rows(gram.X)[0]
+    return Dictionary(K if distinct else K[:, rows], rows)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from ..linalg import cholesky_factor
 from ..rows import Array
-from .least_squares import cholesky_factor
 
 
 def primal_solution(

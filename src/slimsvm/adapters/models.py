@@ -1,0 +1,328 @@
+"""How a fitted model becomes an expansion, and a smaller expansion that model again.
+
+One function per family of models; `as_reducible` is the one place that looks at types.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import KernelPCA
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as gp
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from sklearn.utils.validation import check_is_fitted
+
+from ..expansion import KernelExpansion
+from ..kernels import RBF, FunctionKernel, Kernel, Precomputed, as_kernel
+from ..methods.base import KernelClassifier, KernelEstimator, KernelRegressor
+from ..rows import Array, Rows, as_rows
+from .slim import SlimClassifier, SlimOutlierDetector, SlimRegressor, SlimTransformer
+
+ACCEPTED = (
+    "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA, GaussianProcessRegressor, a Pipeline that "
+    "ends in one of these, an estimator of slimsvm, or a KernelExpansion"
+)
+
+
+@dataclass(frozen=True)
+class Reducible:
+    """A model seen by the reduction.
+
+    Parameters
+    ----------
+    expansion : KernelExpansion
+        The model's function as it is stored, with equal vectors not merged.
+    build : callable
+        From an expansion and, where its vectors are among the original ones, their numbers (else None), the
+        fitted model.
+    signs : callable or None
+        For a classifier: from labels the signs -1, 0, +1 of shape (n, n_outputs) its outputs should have.
+    has_targets : bool
+        Whether the outputs are predictions of a target y.
+    vector_labels : array of shape (m,) or None
+        The labels of the vectors, where the model tells them.
+    """
+
+    expansion: KernelExpansion
+    build: Callable[[KernelExpansion, Array | None], Any]
+    signs: Callable[[Array], Array] | None = None
+    has_targets: bool = False
+    vector_labels: Array | None = None
+
+
+def as_reducible(model: Any, X: Any = None) -> Reducible:
+    """Look at a fitted model; X is what it was trained on, which some kernels need."""
+    if isinstance(model, KernelExpansion):
+        return Reducible(model, lambda expansion, kept: SlimTransformer(expansion))
+    for kinds, adapter in _ADAPTERS:
+        if isinstance(model, kinds):
+            check_is_fitted(model)
+            return adapter(model, X)
+    hint = ""
+    if hasattr(model, "best_estimator_"):
+        hint = "; for a search give its best_estimator_"
+    raise TypeError(f"model must be {ACCEPTED}; got {type(model).__name__}{hint}.")
+
+
+def _dressed(model: Any, slim: Any) -> Any:
+    """Give the slim model what the original knows about its features."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(slim, name, copy.copy(getattr(model, name)))
+    return slim
+
+
+def _trained_rows(model: Any, X: Any, numbers: Array, n_trained: int) -> Rows:
+    """The model's vectors, taken from the training rows where the model itself does not keep them."""
+    if X is None:
+        raise ValueError(
+            f"X is needed: with a callable kernel {type(model).__name__} does not keep its vectors; give "
+            "the X it was fitted to."
+        )
+    X = as_rows(X)
+    if X.shape[0] != n_trained:
+        raise ValueError(
+            f"X must be what {type(model).__name__} was fitted to, because with a callable kernel it does "
+            f"not keep its vectors: it was fitted to {n_trained} rows, X has {X.shape[0]}."
+        )
+    return X[numbers]
+
+
+def _libsvm_kernel(model: Any) -> Kernel:
+    if callable(model.kernel):
+        return FunctionKernel(model.kernel)
+    return as_kernel(model.kernel, model._gamma, model.degree, model.coef0)
+
+
+def _libsvm_vectors(model: Any, kernel: Kernel, X: Any) -> Rows:
+    if isinstance(kernel, Precomputed):
+        return model.support_[:, None].astype(np.int64)
+    if isinstance(kernel, FunctionKernel):
+        return _trained_rows(model, X, model.support_, model.shape_fit_[0])
+    return model.support_vectors_
+
+
+def _libsvm_coef(model: Any) -> Array:  # (rows as stored, m)
+    coef = model.dual_coef_
+    return coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
+
+
+def pair_coefficients(dual_coef: Array, n_support: Array) -> Array:  # (c - 1, m), (c,) -> (m, n_pairs)
+    """One column of coefficients for each pair of classes, from the way libsvm stores them.
+
+    The vectors are sorted by class. A vector of class i has c - 1 coefficients, one for each other class: in
+    the pair i < j a vector of class i uses row j - 1, a vector of class j row i.
+    """
+    n_classes = len(n_support)
+    of_class = np.repeat(np.arange(n_classes), n_support)
+    first, second = np.triu_indices(n_classes, 1)
+    coef = np.zeros((dual_coef.shape[1], len(first)))
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        coef[of_class == i, pair] = dual_coef[j - 1, of_class == i]
+        coef[of_class == j, pair] = dual_coef[i, of_class == j]
+    return coef
+
+
+def _pair_signs(labels: Array, classes: Array) -> Array:  # (n,) -> (n, n_outputs)
+    codes = _codes(labels, classes)
+    if len(classes) == 2:
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+    first, second = np.triu_indices(len(classes), 1)
+    return (codes[:, None] == first).astype(np.float64) - (codes[:, None] == second)
+
+
+def _rest_signs(labels: Array, classes: Array) -> Array:  # (n,) -> (n, n_outputs)
+    if len(classes) == 2:
+        return _pair_signs(labels, classes)
+    return np.where(_codes(labels, classes)[:, None] == np.arange(len(classes)), 1.0, -1.0)
+
+
+def _codes(labels: Array, classes: Array) -> Array:
+    unknown = np.setdiff1d(labels, classes)
+    if len(unknown):
+        raise ValueError(f"y has the label {unknown[:1].tolist()[0]!r}, which is not a class of the model.")
+    return np.searchsorted(classes, labels)
+
+
+def _classifier(model: Any, X: Any) -> Reducible:
+    kernel = _libsvm_kernel(model)
+    dual_coef = _libsvm_coef(model)
+    two = len(model.classes_) == 2
+    coef = dual_coef.T if two else pair_coefficients(dual_coef, model.n_support_)
+    expansion = KernelExpansion(kernel, _libsvm_vectors(model, kernel, X), coef, model.intercept_)
+    classes = model.classes_.copy()
+
+    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
+        slim = SlimClassifier(
+            smaller, classes,
+            decision_function_shape=model.decision_function_shape, break_ties=model.break_ties,
+        )  # fmt: skip
+        return _dressed(model, slim)
+
+    labels = np.repeat(classes, model.n_support_)
+    return Reducible(expansion, build, partial(_pair_signs, classes=classes), vector_labels=labels)
+
+
+def _support_regressor(model: Any, X: Any) -> Reducible:
+    kernel = _libsvm_kernel(model)
+    vectors = _libsvm_vectors(model, kernel, X)
+    expansion = KernelExpansion(kernel, vectors, _libsvm_coef(model).T, model.intercept_)
+    return Reducible(
+        expansion, lambda smaller, kept: _dressed(model, SlimRegressor(smaller)), has_targets=True
+    )
+
+
+def _one_class(model: Any, X: Any) -> Reducible:
+    kernel = _libsvm_kernel(model)
+    vectors = _libsvm_vectors(model, kernel, X)
+    expansion = KernelExpansion(kernel, vectors, _libsvm_coef(model).T, model.intercept_)
+    offset = float(np.ravel(model.offset_)[0])
+    return Reducible(
+        expansion, lambda smaller, kept: _dressed(model, SlimOutlierDetector(smaller, offset=offset))
+    )
+
+
+def _pairwise_kernel(model: Any, gamma: float | None) -> Kernel:
+    """The kernel of KernelRidge and KernelPCA: names of ours, or scikit-learn's own function."""
+    name = {"polynomial": "poly"}.get(model.kernel, model.kernel) if isinstance(model.kernel, str) else None
+    if name in ("rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"):
+        width = 1.0 / model.n_features_in_ if gamma is None else gamma
+        degree = model.degree
+        if name != "poly" or float(degree).is_integer():
+            return as_kernel(name, width, int(degree), float(model.coef0))
+    if callable(model.kernel):
+        options = model.kernel_params or {}
+    else:
+        options = {"filter_params": True, "gamma": gamma, "degree": model.degree, "coef0": model.coef0}
+    return FunctionKernel(partial(_pairwise, metric=model.kernel, **options))
+
+
+def _pairwise(X: Rows, Z: Rows, **options: Any) -> Array:
+    """Call scikit-learn's function; some of those refuse arrays that cannot be written to."""
+    X, Z = (rows if sparse.issparse(rows) else np.require(rows, requirements="W") for rows in (X, Z))
+    return pairwise_kernels(X, Z, **options)
+
+
+def _fitted_rows(model: Any, kernel: Kernel) -> Rows:
+    if isinstance(kernel, Precomputed):
+        return np.arange(model.X_fit_.shape[0])[:, None]
+    return model.X_fit_
+
+
+def _ridge(model: Any, X: Any) -> Reducible:
+    kernel = _pairwise_kernel(model, model.gamma)
+    coef = np.asarray(model.dual_coef_)
+    one_target = coef.ndim == 1
+    coef = coef.reshape(len(coef), -1)
+    expansion = KernelExpansion(kernel, _fitted_rows(model, kernel), coef, np.zeros(coef.shape[1]))
+    return Reducible(
+        expansion,
+        lambda smaller, kept: _dressed(model, SlimRegressor(smaller, one_target=one_target)),
+        has_targets=True,
+    )
+
+
+def _principal_components(model: Any, X: Any) -> Reducible:
+    """Centring in the feature space is a change of the coefficients and an intercept."""
+    kernel = _pairwise_kernel(model, model.gamma_ if hasattr(model, "gamma_") else model.gamma)
+    values = model.eigenvalues_
+    used = values > 0
+    scaled = np.zeros_like(model.eigenvectors_)
+    scaled[:, used] = model.eigenvectors_[:, used] / np.sqrt(values[used])
+    centerer = model._centerer
+    intercept = centerer.K_fit_all_ * scaled.sum(axis=0) - centerer.K_fit_rows_ @ scaled
+    expansion = KernelExpansion(kernel, _fitted_rows(model, kernel), scaled - scaled.mean(axis=0), intercept)
+    return Reducible(
+        expansion, lambda smaller, kept: _dressed(model, SlimTransformer(smaller, prefix="kernelpca"))
+    )
+
+
+def _gaussian_process(model: Any, X: Any) -> Reducible:
+    """The mean of a Gaussian process; its variance is not a kernel expansion and is not kept."""
+    if not hasattr(model, "X_train_"):
+        raise ValueError("model: the GaussianProcessRegressor is not fitted; call fit first.")
+    factor, kernel = _process_kernel(model.kernel_, model.X_train_.shape[1])
+    alpha = np.asarray(model.alpha_)
+    one_target = alpha.ndim == 1
+    alpha = alpha.reshape(len(alpha), -1)
+    scale, shift = np.atleast_1d(model._y_train_std), np.atleast_1d(model._y_train_mean)
+    intercept = np.broadcast_to(shift, (alpha.shape[1],)).astype(np.float64)
+    expansion = KernelExpansion(kernel, as_rows(model.X_train_), factor * alpha * scale, intercept)
+    return Reducible(
+        expansion,
+        lambda smaller, kept: _dressed(model, SlimRegressor(smaller, one_target=one_target)),
+        has_targets=True,
+    )
+
+
+def _process_kernel(kernel: Any, d: int) -> tuple[float, Kernel]:
+    """A kernel of scikit-learn's Gaussian processes as constant times kernel.
+
+    White noise is nought between different sets of rows. Anything beyond constant times RBF is called as a
+    function.
+    """
+    if isinstance(kernel, gp.Sum):
+        for noise, rest in ((kernel.k1, kernel.k2), (kernel.k2, kernel.k1)):
+            if isinstance(noise, gp.WhiteKernel):
+                return _process_kernel(rest, d)
+    if isinstance(kernel, gp.Product):
+        for constant, rest in ((kernel.k1, kernel.k2), (kernel.k2, kernel.k1)):
+            if isinstance(constant, gp.ConstantKernel):
+                factor, base = _process_kernel(rest, d)
+                return float(constant.constant_value) * factor, base
+    if type(kernel) is gp.RBF:
+        widths = 0.5 / np.square(np.asarray(kernel.length_scale, dtype=np.float64))
+        return 1.0, RBF(float(widths) if widths.ndim == 0 or widths.size == 1 else tuple(widths.tolist()))
+    return 1.0, FunctionKernel(kernel)
+
+
+def _ours(model: Any, X: Any) -> Reducible:
+    """An estimator of this library: a copy with other arrays."""
+
+    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
+        slim = copy.copy(model)
+        if hasattr(slim, "support_"):
+            support = slim.support_
+            del slim.support_
+            slim._store(smaller, support[kept] if kept is not None else None)
+        else:
+            slim._store(smaller, None)
+        return slim
+
+    signs = None
+    if isinstance(model, KernelClassifier):
+        signs = partial(_rest_signs, classes=model.classes_)
+    return Reducible(model.expansion_, build, signs, has_targets=isinstance(model, KernelRegressor))
+
+
+def _slim(model: Any, X: Any) -> Reducible:
+    """A model that was reduced before."""
+
+    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
+        slim = copy.copy(model)
+        slim.expansion = smaller
+        return slim
+
+    signs = partial(_pair_signs, classes=model.classes_) if isinstance(model, SlimClassifier) else None
+    return Reducible(model.expansion, build, signs, has_targets=isinstance(model, SlimRegressor))
+
+
+_ADAPTERS: list[tuple[Any, Callable[[Any, Any], Reducible]]] = [
+    ((SVC, NuSVC), _classifier),
+    ((SVR, NuSVR), _support_regressor),
+    ((OneClassSVM,), _one_class),
+    ((KernelRidge,), _ridge),
+    ((KernelPCA,), _principal_components),
+    ((GaussianProcessRegressor,), _gaussian_process),
+    ((KernelEstimator,), _ours),
+    ((SlimClassifier, SlimRegressor, SlimOutlierDetector, SlimTransformer), _slim),
+]

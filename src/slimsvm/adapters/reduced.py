@@ -1,0 +1,251 @@
+"""Fit a kernel machine and reduce it at once: the meta-estimator around `reduce`."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..expansion import KernelExpansion
+from ..reduction.prune import CRITERIA, RIDGE
+from ..rows import Array
+from .reduce import METHODS, reduce
+
+
+def _delegates(name: str) -> Any:
+    """Whether the estimator, fitted or not, has this method."""
+
+    def has(self: Any) -> bool:
+        getattr(self.estimator, name)
+        return True
+
+    return has
+
+
+class Reduced(MetaEstimatorMixin, BaseEstimator):
+    r"""Fits an estimator, then makes it smaller with `reduce`; for pipelines and searches.
+
+    With f the function of the fitted estimator, the result is :math:`\sum_{j \le m} c_j k(v_j, \cdot) + b`
+    with the fewest vectors m whose loss on the training rows is at most `max_loss` above that of f, or with
+    m = `max_vectors`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything `reduce` accepts: kernel machines of scikit-learn and of this library, also at the end of a
+        `Pipeline`.
+    method : {"prune", "exact", "refine"}, default="prune"
+        As in `reduce`, like all that follow.
+    criterion : {"damage", "redundancy"}, default="damage"
+        Which vector goes next.
+    max_loss : float, default=0.025
+        How much the loss may rise, or the score may fall; not used when `max_vectors` is given.
+    max_vectors : int or None, default=None
+        Reduce to this number of vectors, whatever the loss.
+    scoring : str, callable or None, default=None
+        Stop by this score on the training rows instead of by the loss.
+    refit : bool, default=False
+        Whether to fit the coefficients again at the end.
+    ridge : float, default=1e-5
+        Added to the diagonal of the kernel matrix, relative to its mean.
+    tol : float or None, default=None
+        For "exact": the share of k(s, s) that counts as rounding.
+    max_iter : int, default=200
+        For "refine" and `refit`: limit of the optimiser's iterations at each size.
+    n_jobs : int or None, default=None
+        Threads for the kernel values of the reduction; None means 1, -1 all processors.
+
+    Attributes
+    ----------
+    estimator_ : fitted estimator
+        The reduced model.
+    reduction_ : Reduction
+        Sizes, losses and time.
+    support_vectors_, dual_coef_, intercept_ : arrays
+    n_vectors_ : int
+    expansion_ : KernelExpansion
+    classes_ : array
+        For classifiers.
+    n_iter_ : int
+        Number of vectors removed, at least 1.
+    n_features_in_, feature_names_in_
+        As of the estimator.
+
+    Notes
+    -----
+    The paper's tau is `max_loss`, its lambda is `ridge`.
+
+    References
+    ----------
+    Kobayashi and Otsu, Efficient reduction of support vectors in kernel-based methods, 16th IEEE
+    International Conference on Image Processing (2009).
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from slimsvm import Reduced
+    >>> from slimsvm.datasets import make_banana
+    >>> X, y = make_banana(400, random_state=0)
+    >>> model = Reduced(SVC(C=10.0), max_vectors=16).fit(X, y)
+    >>> model.n_vectors_, model.score(X, y) > 0.85
+    (16, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"])],
+        "method": [StrOptions(set(METHODS))],
+        "criterion": [StrOptions(set(CRITERIA))],
+        "max_loss": [Interval(Real, 0, None, closed="left")],
+        "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
+        "scoring": [str, callable, None],
+        "refit": ["boolean"],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        method: str = "prune",
+        criterion: str = "damage",
+        max_loss: float = 0.025,
+        max_vectors: int | None = None,
+        scoring: Any = None,
+        refit: bool = False,
+        ridge: float = RIDGE,
+        tol: float | None = None,
+        max_iter: int = 200,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.criterion = criterion
+        self.max_loss = max_loss
+        self.max_vectors = max_vectors
+        self.scoring = scoring
+        self.refit = refit
+        self.ridge = ridge
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "transformer_tags"):
+            setattr(tags, name, getattr(inner, name))
+        tags.target_tags, tags.input_tags = inner.target_tags, inner.input_tags
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Self:
+        """Fit the estimator and reduce it.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,) or (n, n_targets) or None
+        **fit_params
+            Given to the estimator's `fit`; `sample_weight` also counts in the loss of the reduction.
+
+        Returns
+        -------
+        self
+        """
+        try:
+            fitted = clone(self.estimator).fit(X, y, **fit_params)
+        except ValueError as error:
+            if "sample_weight" not in fit_params:
+                raise
+            name = type(self.estimator).__name__
+            raise ValueError(f"{name} could not be fitted with this sample_weight: {error}") from error
+        options = self.get_params(deep=False)
+        del options["estimator"]
+        self.estimator_ = reduce(fitted, X, y, sample_weight=fit_params.get("sample_weight"), **options)
+        for name in ("n_features_in_", "feature_names_in_", "classes_", "offset_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        self.n_iter_ = max(1, len(self.reduction_.removed))
+        return self
+
+    @property
+    def _slim(self) -> Any:
+        check_is_fitted(self)
+        return self.estimator_.steps[-1][1] if hasattr(self.estimator_, "steps") else self.estimator_
+
+    @property
+    def reduction_(self) -> Any:
+        """How the model was reduced."""
+        return self._slim.reduction_
+
+    @property
+    def expansion_(self) -> KernelExpansion:
+        """The reduced model as a value."""
+        expansion: KernelExpansion = self._slim.expansion_
+        return expansion
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The vectors, of shape (n_vectors, n_features)."""
+        return self._slim.support_vectors_
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of shape (n_outputs, n_vectors)."""
+        coef: Array = self._slim.dual_coef_
+        return coef
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts of shape (n_outputs,)."""
+        intercept: Array = self._slim.intercept_
+        return intercept
+
+    @property
+    def n_vectors_(self) -> int:
+        """Number of vectors."""
+        return int(self._slim.n_vectors_)
+
+    @available_if(_delegates("predict"))  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Array:
+        """Predict with the reduced model."""
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    @available_if(_delegates("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """Outputs of the reduced model."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    @available_if(_delegates("score_samples"))  # type: ignore[untyped-decorator]
+    def score_samples(self, X: Any) -> Array:
+        """Scores of the rows by the reduced model."""
+        check_is_fitted(self)
+        return self.estimator_.score_samples(X)
+
+    @available_if(_delegates("transform"))  # type: ignore[untyped-decorator]
+    def transform(self, X: Any) -> Array:
+        """Transform with the reduced model."""
+        check_is_fitted(self)
+        return self.estimator_.transform(X)
+
+    @available_if(_delegates("transform"))  # type: ignore[untyped-decorator]
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
+        """Fit, and transform with the reduced model."""
+        transformed: Array = self.fit(X, y, **fit_params).transform(X)
+        return transformed
+
+    @available_if(_delegates("score"))  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Score of the reduced model: accuracy or R^2."""
+        check_is_fitted(self)
+        return float(self.estimator_.score(X, y, sample_weight))

@@ -1,0 +1,206 @@
+"""The demonstration behind `make demo`: an SVC found by a search, beside machines with a few vectors.
+
+Run it with `python -m slimsvm.cli.demo`. On data that needs no download it searches C and gamma of scikit-learn's SVC, fits
+`CompactSVC`, which has nothing to search, and reduces the SVC; for each it shows the accuracy on rows it has not seen,
+the size, how fast it predicts and how long it took. A picture shows where the vectors lie and what the size costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from ..adapters.reduce import reduce
+from ..budget import stored_bytes
+from ..datasets import make_banana, make_ringnorm
+from ..methods import CompactSVC
+from ..rows import Array
+
+# What the search of the SVC tries: 25 pairs, gamma as a multiple of 1 / n_features.
+C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
+GAMMA_VALUES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+N_FOLDS = 5
+# A timing repeats its call until this much time has passed, on rows repeated to at least so many.
+SECONDS_PER_TIMING = 0.2
+ROWS_PER_TIMING = 5000
+# Models made from the one before: their time comes on top of its.
+ON_TOP = ("reduce(SVC)",)
+PICTURE = "slimsvm-demo.png"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to learn from and rows to test, standardised by the former."""
+
+    name: str
+    X: Array
+    X_test: Array
+    y: Array
+    y_test: Array
+
+    @classmethod
+    def split(cls, name: str, data: tuple[Array, Array], n_train: int) -> Problem:
+        """Take so many rows to learn from, and the others to test."""
+        X, X_test, y, y_test = train_test_split(*data, train_size=n_train, random_state=0, stratify=data[1])
+        scaler = StandardScaler().fit(X)
+        return cls(name, scaler.transform(X), scaler.transform(X_test), y, y_test)
+
+    def __str__(self) -> str:
+        n, d = self.X.shape
+        classes = len(np.unique(self.y))
+        return (
+            f"{self.name}: {d} inputs, {classes} classes, {n} rows to learn from, {len(self.y_test)} to test"
+        )
+
+
+@dataclass
+class Row:
+    """One line of the table."""
+
+    model: Any
+    accuracy: float
+    n_vectors: int
+    bytes: int
+    rate: float
+    seconds: float
+
+
+@dataclass
+class Comparison:
+    """The models fitted to one problem, by their names."""
+
+    problem: Problem
+    rows: dict[str, Row] = field(default_factory=dict)
+
+
+class Progress:
+    """A line that says what is being done, where there is a terminal to erase it from."""
+
+    def __init__(self, stream: Any = None) -> None:
+        self.stream = sys.stderr if stream is None else stream
+        self.width = 0
+
+    def __call__(self, text: str = "") -> None:
+        """Replace the line by this text; without text remove it."""
+        if self.stream.isatty():
+            self.stream.write("\r" + " " * self.width + "\r" + text)
+            self.stream.flush()
+            self.width = len(text)
+
+
+def problems() -> Iterator[Problem]:
+    """Problems whose data is generated or comes with scikit-learn."""
+    yield Problem.split("banana", make_banana(5000, random_state=0), 400)
+    yield Problem.split("ringnorm", make_ringnorm(5000, random_state=0), 400)
+    yield Problem.split("breast cancer", load_breast_cancer(return_X_y=True), 285)
+    yield Problem.split("digits", load_digits(return_X_y=True), 900)
+
+
+def searched_svc(problem: Problem) -> SVC:
+    """Search C and gamma by cross-validation."""
+    gamma = [value / problem.X.shape[1] for value in GAMMA_VALUES]
+    search = GridSearchCV(SVC(), {"C": C_VALUES, "gamma": gamma}, cv=N_FOLDS)
+    return search.fit(problem.X, problem.y).best_estimator_
+
+
+def rows_a_second(function: Callable[[Array], Any], X: Array) -> float:
+    """Rows that pass through the function in a second."""
+    X = X[np.arange(max(len(X), ROWS_PER_TIMING)) % len(X)]
+    function(X)
+    calls, elapsed, start = 0, 0.0, time.perf_counter()
+    while elapsed < SECONDS_PER_TIMING:
+        function(X)
+        calls, elapsed = calls + 1, time.perf_counter() - start
+    return calls * len(X) / elapsed
+
+
+def size_of(model: Any) -> tuple[int, int]:
+    """Vectors, and bytes of the numbers the model consists of."""
+    if isinstance(model, SVC):
+        # libsvm keeps one coefficient less than there are classes for each vector
+        arrays = model.support_vectors_, model.dual_coef_, model.intercept_
+        return len(model.support_), sum(int(array.nbytes) for array in arrays) + 8
+    return model.n_vectors_, stored_bytes(model.expansion_)
+
+
+def compare(problem: Problem, progress: Progress, show: Callable[[str, Row], None]) -> Comparison:
+    """Fit all models to one problem, and show each when it is there."""
+    found = Comparison(problem)
+    fits: dict[str, Callable[[], Any]] = {
+        "SVC, searched": lambda: searched_svc(problem),
+        "CompactSVC": lambda: CompactSVC(random_state=0).fit(problem.X, problem.y),
+        "reduce(SVC)": lambda: reduce(found.rows["SVC, searched"].model, problem.X, problem.y),
+    }
+    for name, fit in fits.items():
+        progress(f"  {problem.name}: fitting {name} ...")
+        start = time.perf_counter()
+        model = fit()
+        seconds = time.perf_counter() - start
+        progress(f"  {problem.name}: timing {name} ...")
+        accuracy = float(model.score(problem.X_test, problem.y_test))
+        rate = rows_a_second(model.predict, problem.X_test)
+        found.rows[name] = Row(model, accuracy, *size_of(model), rate, seconds)
+        progress()
+        show(name, found.rows[name])
+    return found
+
+
+def show_row(name: str, row: Row, first: Row) -> None:
+    """Print one line of the table; `first` is what the rate is compared with."""
+    seconds = f"{'+ ' if name in ON_TOP else ''}{row.seconds:.2f}"
+    print(
+        f"  {name:15} {100 * row.accuracy:7.1f} % {row.n_vectors:8,d} {row.bytes:9,d} {row.rate:14,.0f} "
+        f"{row.rate / first.rate:6.1f} x {seconds:>8}",
+        flush=True,
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table and draw the picture."""
+    parser = argparse.ArgumentParser(prog="python -m slimsvm.cli.demo", description=__doc__.split("\n")[0])
+    parser.add_argument("--output", type=Path, default=Path(PICTURE), help="where the picture goes")
+    output: Path = parser.parse_args(arguments).output
+    start, progress = time.perf_counter(), Progress()
+    print(
+        "The SVC's C and gamma are searched over 25 pairs in 5 folds; CompactSVC has nothing to search; reduce takes\n"
+        "the searched SVC as it is. Bytes are the numbers of the model in float64. One thread."
+    )
+    comparisons: list[Comparison] = []
+    for problem in problems():
+        print(f"\n{problem}\n")
+        print(
+            f"  {'model':15} {'accuracy':>9} {'vectors':>8} {'bytes':>9} {'predictions/s':>14} {'':8} {'fit s':>8}"
+        )
+        shown: list[Row] = []
+
+        def show(name: str, row: Row, shown: list[Row] = shown) -> None:
+            shown.append(row)
+            show_row(name, row, shown[0])
+
+        comparisons.append(compare(problem, progress, show))
+    print()
+    try:
+        from .demo_picture import draw
+    except ImportError:
+        print("There is no picture: matplotlib is not installed (pip install 'slimsvm[plot]').")
+    else:
+        progress("  drawing ...")
+        draw(comparisons, output)
+        progress()
+        print(f"The picture is {output.resolve()}")
+    print(f"{time.perf_counter() - start:.0f} s in all.")
+
+
+if __name__ == "__main__":
+    main()

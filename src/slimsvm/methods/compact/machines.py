@@ -1,0 +1,104 @@
+"""What the search asks of a machine that trains models of growing size for one setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...refinement import SmoothLoss
+from ...rows import Array
+from .observations import Observations
+from .ridge import PENALTIES, WIDTHS
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the search chooses besides the size.
+
+    Parameters
+    ----------
+    width : float
+        Gamma on the scaled inputs; not used by machines without one.
+    penalty : float
+        The inverse of C.
+    widths : {"fixed", "one", "per_feature"}
+        Which widths are learnt.
+    """
+
+    width: float
+    penalty: float
+    widths: str = "fixed"
+
+
+class Model(Protocol):
+    """A trained model."""
+
+    @property
+    def n_vectors(self) -> int:
+        """Number of vectors."""
+        ...
+
+
+class Machine(Protocol):
+    """Trains on the rows of some observations, weighted; `weight` is zero for rows left out."""
+
+    data: Observations
+    has_width: bool
+
+    def on(self, rows: Array) -> Machine:
+        """The same machine for these rows alone."""
+        ...
+
+    def first(
+        self, width: float | None, penalty: float | None, rng: np.random.Generator
+    ) -> tuple[int, float, float, float]:
+        """Number of the best scaling, a first width and penalty (what is given stays), and their error."""
+        ...
+
+    def scaled(self, number: int) -> Machine:
+        """The machine with the scaling of this number."""
+        ...
+
+    def with_loss(self, loss: SmoothLoss) -> Machine:
+        """The machine that minimises this loss."""
+        ...
+
+    def can_try(self, size: int) -> bool:
+        """Whether a model of this size is trained soon enough to be tried on folds."""
+        ...
+
+    def path(
+        self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator
+    ) -> Iterator[Model]:
+        """Models of these sizes, each grown from the one before."""
+        ...
+
+    def outputs(self, model: Any, rows: Array) -> Array:
+        """Outputs of the model at these rows, of shape (rows, k)."""
+        ...
+
+    def last(
+        self,
+        setting: Setting,
+        sizes: Sequence[int],
+        rng: np.random.Generator,
+        report: Callable[[str], None],
+        *,
+        to_the_end: bool,
+    ) -> Iterator[tuple[Model, int]]:
+        """Models for all rows, of the last of the sizes, each better than the one before; with iterations.
+
+        Without `to_the_end` the last is trained as those of the same size were in the folds.
+        """
+        ...
+
+
+def first_grids(width: float | None, penalty: float | None, n_features: int) -> tuple[Array, Array]:
+    """Widths and penalties for ridge regression; what is given stays."""
+    return (
+        WIDTHS / n_features if width is None else np.array([width]),
+        PENALTIES if penalty is None else np.array([penalty]),
+    )

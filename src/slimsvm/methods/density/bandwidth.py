@@ -1,0 +1,167 @@
+"""Bandwidth of a kernel density by the likelihood of rows it was not made from.
+
+`full_bandwidth` is that of the estimate with a kernel on every row. A mixture of few kernels needs a larger
+one: its weights are fitted, so wide kernels, few of them, can follow the density as closely, where on every
+row they would only blur it. `sparse_bandwidth` chooses among widths by fitting the mixture itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from ...rows import Array, Rows, block_slices, squared_norms
+from .mixture_support import SparseMixture
+
+# Rows whose left-out likelihood chooses the bandwidth of the full estimate; all rows take part in it.
+ROWS_LEFT_OUT = 1000
+# Its range as multiples of Scott's rule, and the precision of its logarithm.
+BANDWIDTH_RANGE = (0.05, 3.0)
+BANDWIDTH_PRECISION = 0.02
+# Rows on which bandwidths of the mixture are compared: one in HELD_OUT is held out, the mixture has the rest.
+ROWS_COMPARED = 5000
+HELD_OUT = 5
+# Bandwidths tried fall by this factor.
+STEP = math.sqrt(2.0)
+# Bandwidths in a row without a better likelihood after which no smaller one is tried.
+PATIENCE = 2
+# Seed of the direction along which rows are drawn; any fixed number serves.
+_DIRECTION_SEED = 20100601
+
+
+def squared_distances(X: Rows, Z: Rows) -> Array:  # (n, d), (m, d) -> (n, m)
+    """Squared distances, after centring where both are dense: large offsets would cost digits."""
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
+        centre = Z.mean(axis=0)
+        X, Z = X - centre, Z - centre
+    products = X @ Z.T
+    products = products.toarray() if hasattr(products, "toarray") else np.asarray(products)
+    return np.maximum(squared_norms(X)[:, None] + squared_norms(Z)[None, :] - 2.0 * products, 0.0)
+
+
+def mixture_log_density(X: Rows, Z: Rows, weights: Array, bandwidth: float) -> Array:  # (n,)
+    """Log-density of rows X under Gaussians of this bandwidth at the rows of Z, both in float64."""
+    out = np.empty(X.shape[0])
+    for block in block_slices(X.shape[0], 8 * Z.shape[0]):
+        squared = squared_distances(X[block], Z)
+        out[block] = logsumexp(-0.5 * squared / bandwidth**2, axis=1, b=weights)
+    return out - 0.5 * X.shape[1] * math.log(2.0 * math.pi * bandwidth**2)
+
+
+def spread_rows(X: Rows, count: int) -> Array:
+    """Numbers of `count` rows, evenly along a fixed random direction.
+
+    They depend neither on the order of the rows nor on their origin or scale.
+    """
+    n, d = X.shape
+    direction = np.random.default_rng(_DIRECTION_SEED).standard_normal(d)
+    order = np.argsort(np.asarray(X @ direction), kind="stable")
+    return order[((np.arange(count) + 0.5) * (n / count)).astype(np.intp)]
+
+
+def deviation(X: Rows, weight: Array) -> float:
+    """Root of the mean variance of the features."""
+    total = float(weight.sum())
+    mean = np.asarray(weight @ X / total)
+    if isinstance(X, np.ndarray):
+        second = float(weight @ np.square(X - mean).sum(axis=1)) / total
+    else:
+        second = float(weight @ squared_norms(X)) / total - float(mean @ mean)
+    return math.sqrt(max(second, 0.0) / X.shape[1])
+
+
+def full_bandwidth(X: Rows, weight: Array) -> float:
+    """The bandwidth under which left-out rows are likeliest in the kernel estimate on all other rows.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+        Distinct rows that are not all alike.
+    weight : array of shape (n,)
+        A row of weight 2 is a row twice.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((500, 1))
+    >>> bool(0.1 < full_bandwidth(X, np.ones(500)) < 0.5)
+    True
+    """
+    n, d = X.shape
+    total = float(weight.sum())
+    scott = deviation(X, weight) * (total ** (-1.0 / (d + 4)) if total > 1 else 1.0)
+    chosen = np.sort(spread_rows(X, min(n, ROWS_LEFT_OUT)))
+    blocks = []
+    for block in block_slices(len(chosen), 8 * n):
+        own = chosen[block]
+        squared = squared_distances(X[own], X)
+        at = np.arange(len(own)), own
+        left = np.maximum(weight[own] - 1.0, 0.0)  # what remains of the row itself
+        squared[at] = np.where(left > 0, 0.0, np.inf)
+        nearest = squared.min(axis=1)
+        squared -= nearest[:, None]
+        squared[at] = np.inf
+        blocks.append((own, squared, nearest, left))
+
+    def left_out(log_h: float) -> float:
+        """Mean negative log-likelihood of each chosen row when it is left out once."""
+        rate = 0.5 * math.exp(-2.0 * log_h)
+        value = 0.0
+        for own, squared, nearest, left in blocks:
+            sums = np.exp(-rate * squared) @ weight + left
+            value -= float(weight[own] @ (np.log(sums) - rate * nearest))
+        return value / float(weight[chosen].sum()) + d * log_h
+
+    bounds = tuple(math.log(scott * factor) for factor in BANDWIDTH_RANGE)
+    found = minimize_scalar(left_out, bounds=bounds, method="bounded", options={"xatol": BANDWIDTH_PRECISION})
+    return math.exp(float(found.x))
+
+
+def sparse_bandwidth(X: Rows, weight: Array, fit: Callable[[Rows, Array, float], SparseMixture]) -> float:
+    """The largest bandwidth whose mixture is as likely on held-out rows as the best, within a standard error.
+
+    The bandwidths fall from the deviation of the rows to that of the full estimate; wide kernels are few, so
+    that most of the search is cheap. Where the smallest is best, that is it.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+        Distinct rows that are not all alike.
+    weight : array of shape (n,)
+    fit : function
+        Rows, weights and bandwidth -> mixture.
+    """
+    smallest = full_bandwidth(X, weight)
+    drawn = spread_rows(X, min(X.shape[0], ROWS_COMPARED))
+    # the middle one of every few along the direction
+    held = drawn[HELD_OUT // 2 :: HELD_OUT]
+    rest = np.setdiff1d(drawn, held)
+    if len(held) < 2:
+        return smallest
+    bandwidth = deviation(X, weight)
+    tried: list[tuple[float, Array]] = []
+    best = idle = 0
+    while idle < PATIENCE:
+        bandwidth = max(bandwidth, smallest)
+        found = fit(X[rest], weight[rest], bandwidth)
+        tried.append(
+            (bandwidth, mixture_log_density(X[held], X[rest][found.support], found.weights, bandwidth))
+        )
+        if float(weight[held] @ (tried[-1][1] - tried[best][1])) > 0:
+            best, idle = len(tried) - 1, 0
+        else:
+            idle += len(tried) > 1
+        if bandwidth == smallest:
+            break
+        bandwidth /= STEP
+    share = weight[held] / weight[held].sum()
+    for bandwidth, likelihood in tried[:best]:
+        difference = tried[best][1] - likelihood
+        mean = float(share @ difference)
+        error = math.sqrt(float(share**2 @ np.square(difference - mean)))
+        if mean <= error:
+            return bandwidth
+    return tried[best][0]

@@ -1,0 +1,1 @@
+"""Machines in the reduced empirical feature space (Iwamura and Abe)."""

@@ -1,0 +1,1 @@
+"""Fixed-size least-squares machines: vectors of large entropy (Suykens et al.)."""

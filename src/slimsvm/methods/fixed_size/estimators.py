@@ -1,0 +1,244 @@
+"""Two plain ways to few vectors: pruning a least-squares machine, and a fixed size chosen by entropy."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from ...problem import kernel_block
+from ...rows import Array, Rows
+from ...solvers.primal import primal_solution
+from ...training import with_mean_targets
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from .entropy import select_by_entropy
+
+_SIZE_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_vectors": [Interval(Integral, 1, None, closed="left")],
+    "C": [Interval(Real, 0, None, closed="neither")],
+}
+
+
+def _fit_fixed_size(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
+    data = with_mean_targets(X, Y, weight, rows)
+    kernel = model._resolved_kernel(data.X, data.weight)
+    gram = model._gram(kernel, data, rows)
+    chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), model._rng())
+    coef, intercept = primal_solution(
+        kernel_block(gram, chosen, np.arange(gram.n)),
+        kernel_block(gram, chosen, chosen),
+        data.Y,
+        data.weight,
+        1.0 / model.C,
+        in_function_space=True,
+    )
+    model.n_iter_ = 1
+    model._store_rows(data.X[chosen], data.rows[chosen], kernel, coef, intercept)
+
+
+class FixedSizeLSSVC(KernelClassifier):
+    r"""Fixed-size least-squares classifier: vectors of large entropy, the machine solved in the primal.
+
+    On vectors P chosen for their quadratic Renyi entropy, without a look at the labels, it minimises
+
+    .. math:: \tfrac12 |f|^2 + \tfrac{C}{2} \sum_i s_i\, |y_i - f(x_i) - b|^2,
+              \qquad f = \sum_{j \in P} \alpha_j k(x_j, \cdot)
+
+    over all rows, with labels :math:`\pm 1` and sample weights s.
+
+    Parameters
+    ----------
+    n_vectors : int, default=100
+        Number of vectors; all rows where there are no more.
+    C : float, default=1.0
+        Larger means less regularisation.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
+        The kernel; a function gets two arrays of rows and returns their kernel values.
+    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
+        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    class_weight : "balanced", dict or None, default=None
+        Factor on the weights of each class.
+    random_state : int, RandomState or None, default=None
+        Seeds the order in which rows are offered.
+    n_jobs : int or None, default=None
+        Threads for kernel values; None means 1, -1 all processors.
+
+    Attributes
+    ----------
+    support_vectors_ : array or CSR of shape (n_vectors, n_features)
+    dual_coef_ : array of shape (n_outputs, n_vectors)
+    intercept_ : array of shape (n_outputs,)
+    support_ : array of shape (n_vectors,)
+        Row of the training data each vector was.
+    n_vectors_, n_iter_ : int
+    classes_ : array of shape (n_classes,)
+    gamma_ : float or array
+        The width in use.
+
+    Notes
+    -----
+    This is ridge regression on the Nystrom features of P, which span the functions f above; Suykens' gamma
+    is C.
+
+    References
+    ----------
+    Suykens et al., *Least Squares Support Vector Machines*, World Scientific (2002), chapter 6; De Brabanter
+    et al., Optimized fixed-size kernel models for large data sets, Computational Statistics and Data
+    Analysis 54 (2010), doi:10.1016/j.csda.2010.01.024.
+
+    Examples
+    --------
+    >>> from slimsvm import FixedSizeLSSVC
+    >>> from slimsvm.datasets import make_ringnorm
+    >>> X, y = make_ringnorm(400, random_state=0)
+    >>> model = FixedSizeLSSVC(n_vectors=30, random_state=0).fit(X, y)
+    >>> model.n_vectors_, model.score(X, y) > 0.9
+    (30, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClassifier._parameter_constraints,
+        **_SIZE_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_vectors: int = 100,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_vectors = n_vectors
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
+        _fit_fixed_size(self, X, Y, weight, rows)
+        return self
+
+
+class FixedSizeLSSVR(KernelRegressor):
+    """Fixed-size least-squares regression: as `FixedSizeLSSVC`, with targets in place of labels.
+
+    Parameters
+    ----------
+    n_vectors : int, default=100
+        Number of vectors; all rows where there are no more.
+    C : float, default=1.0
+        Larger means less regularisation.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
+        The kernel; a function gets two arrays of rows and returns their kernel values.
+    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
+        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    random_state : int, RandomState or None, default=None
+        Seeds the order in which rows are offered.
+    n_jobs : int or None, default=None
+        Threads for kernel values; None means 1, -1 all processors.
+
+    Attributes
+    ----------
+    support_vectors_ : array or CSR of shape (n_vectors, n_features)
+    dual_coef_ : array of shape (n_outputs, n_vectors)
+    intercept_ : array of shape (n_outputs,)
+    support_ : array of shape (n_vectors,)
+        Row of the training data each vector was.
+    n_vectors_, n_iter_ : int
+    gamma_ : float or array
+        The width in use.
+
+    References
+    ----------
+    Suykens et al., *Least Squares Support Vector Machines*, World Scientific (2002), chapter 6; De Brabanter
+    et al., Optimized fixed-size kernel models for large data sets, Computational Statistics and Data
+    Analysis 54 (2010), doi:10.1016/j.csda.2010.01.024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slimsvm import FixedSizeLSSVR
+    >>> X = np.linspace(0, 6, 100)[:, None]
+    >>> model = FixedSizeLSSVR(n_vectors=12, C=100.0, gamma=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.05)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelEstimator._parameter_constraints,
+        **_SIZE_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_vectors: int = 100,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_vectors = n_vectors
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,) or (n, n_targets)
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
+        _fit_fixed_size(self, X, Y, weight, rows)
+        return self

@@ -1,0 +1,216 @@
+"""The ordinary kernel SVM on scikit-learn's solver, for comparison."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from ...losses import Hinge, SquaredHinge
+from ...problem import KernelGram, Problem, Solution, Status
+from ...rows import scale_columns, squared_norms
+from ...training import with_equal_targets
+from ..base import KernelClassifier
+
+# No bound for the coefficients: what libsvm takes for a hard margin.
+UNBOUNDED = 1e100
+# libsvm keeps kernel values in float32.
+LARGEST_KERNEL_VALUE = float(np.finfo(np.float32).max)
+# An indefinite kernel matrix is shifted this much beyond its most negative eigenvalue.
+SHIFT_MARGIN = 1e-3
+
+
+class FullSVC(KernelClassifier):
+    r"""The ordinary kernel support vector classifier, one-versus-rest on shared vectors.
+
+    Minimises :math:`\tfrac12 |f|^2 + C \sum_i s_i\, \ell(y_i, f(x_i) + b)` for each output, with the hinge
+    loss :math:`\max(0, 1 - yf)` or half the squared hinge loss :math:`\tfrac12\max(0, 1 - yf)^2`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Larger means less regularisation.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The squared hinge is a hard margin on K + I / C, so it holds the kernel matrix.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
+        The kernel; a function gets two arrays of rows and returns their kernel values.
+    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
+        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    tol : float, default=1e-3
+        Tolerance of the optimality conditions.
+    max_iter : int, default=1_000_000
+        Limit of the solver's iterations for each output.
+    cache_size : float, default=200
+        Megabytes for the solver's cache.
+    class_weight : "balanced", dict or None, default=None
+        Factor on the weights of each class.
+    random_state : int, RandomState or None, default=None
+        Not used: the solver has no randomness.
+    n_jobs : int or None, default=None
+        Threads for kernel matrices and predictions; None means 1, -1 all processors.
+
+    Attributes
+    ----------
+    support_vectors_ : array or CSR of shape (n_vectors, n_features)
+        The union of the support vectors of all outputs.
+    dual_coef_ : array of shape (n_outputs, n_vectors)
+    intercept_ : array of shape (n_outputs,)
+    support_ : array of shape (n_vectors,)
+        Row of the training data each vector was.
+    n_vectors_, n_iter_ : int
+    classes_ : array of shape (n_classes,)
+    gamma_ : float or array
+
+    Notes
+    -----
+    Unlike `sklearn.svm.SVC` the result does not depend on the order of the rows, a row twice is a row of
+    weight 2, and several classes share one set of vectors. The solver itself cannot be interrupted before it
+    ends; `max_iter` bounds it.
+
+    References
+    ----------
+    Chang and Lin, LIBSVM: a library for support vector machines (2011), doi:10.1145/1961189.1961199.
+
+    Examples
+    --------
+    >>> from slimsvm import FullSVC
+    >>> from slimsvm.datasets import make_banana
+    >>> X, y = make_banana(200, random_state=0)
+    >>> model = FullSVC(C=10.0).fit(X, y)
+    >>> model.n_vectors_ < 200, model.score(X, y) > 0.85
+    (True, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClassifier._parameter_constraints,
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        max_iter: int = 1_000_000,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
+        data = with_equal_targets(X, codes, Y, weight, rows)
+        kernel = self._resolved_kernel(data.X, data.weight)
+        loss = Hinge() if self.loss == "hinge" else SquaredHinge()
+        gram = self._gram(kernel, data, rows)
+        problem = Problem(gram, data.Y, loss, self.C * data.weight)
+        solution = self._solve(problem, kernel, gram)
+        solution.warn_if_unfinished(type(self).__name__, loss=self.loss, C=self.C)
+        self.n_iter_ = solution.n_iter
+        self._store_rows(data.X, data.rows, kernel, solution.alpha, solution.intercept)
+        return self
+
+    def _solve(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> Solution:
+        n, k = problem.y.shape
+        inputs, options = self._as_libsvm(problem, kernel, gram)
+        _check_range(inputs, options["kernel"], gram)
+        bound = problem.C if self.loss == "hinge" else np.ones(n)
+        unit = 1.0 if self.loss == "hinge" else UNBOUNDED
+        alpha, intercept, n_iter = np.zeros((n, k)), np.zeros(k), 0
+        finished = True
+        for output in range(k):
+            machine = SVC(C=unit, tol=self.tol, max_iter=self.max_iter, cache_size=self.cache_size, **options)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                machine.fit(inputs, problem.y[:, output], sample_weight=bound)
+            finished &= not any(issubclass(w.category, ConvergenceWarning) for w in caught)
+            coef = machine.dual_coef_
+            alpha[machine.support_, output] = (coef.toarray() if hasattr(coef, "toarray") else coef)[0]
+            intercept[output] = machine.intercept_[0]
+            n_iter = max(n_iter, int(machine.n_iter_[0]))
+        status = Status.OPTIMAL if finished else Status.ITERATION_LIMIT
+        gap = 0.0 if finished else float(problem.optimality(alpha, intercept).max())
+        return Solution(alpha, intercept, status, n_iter, gap)
+
+    def _as_libsvm(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> tuple[Any, dict[str, Any]]:
+        """The rows and kernel options that make scikit-learn's SVC solve this problem."""
+        X = gram.X
+        if self.loss == "hinge":
+            if isinstance(kernel, RBF):
+                scaled = scale_columns(X, np.sqrt(kernel.widths(X.shape[1])))
+                return scaled, {"kernel": "rbf", "gamma": 1.0}
+            if isinstance(kernel, Linear):
+                return X, {"kernel": "linear"}
+            if isinstance(kernel, Polynomial):
+                return X, {"kernel": "poly", "gamma": kernel.gamma, "coef0": kernel.coef0,
+                           "degree": kernel.degree}  # fmt: skip
+            if isinstance(kernel, Sigmoid):
+                return X, {"kernel": "sigmoid", "gamma": kernel.gamma, "coef0": kernel.coef0}
+        K = gram.dense.copy()
+        if self.loss == "squared_hinge":
+            diagonal = np.einsum("ii->i", K)
+            diagonal += 1.0 / problem.C
+            if not gram.is_positive_definite:  # a hard margin needs a convex problem
+                lowest = float(linalg.eigvalsh(K, subset_by_index=(0, 0))[0])
+                diagonal += max(0.0, -lowest) * (1.0 + SHIFT_MARGIN)
+        return K, {"kernel": "precomputed"}
+
+
+def _check_range(inputs: Any, kernel: str, gram: KernelGram) -> None:
+    """Refuse what would overflow in libsvm: products of rows, or kernel values."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sizes = np.abs(inputs) if kernel == "precomputed" else squared_norms(inputs)
+        largest = max(float(sizes.max()), float(np.abs(gram.diagonal()).max()))
+    if not largest <= LARGEST_KERNEL_VALUE:
+        raise ValueError(
+            f"kernel: some kernel values of X are not finite or too large for the solver (above "
+            f"{LARGEST_KERNEL_VALUE:.1g}); scale X (sklearn.preprocessing.StandardScaler does), or lower "
+            "degree or gamma."
+        )

@@ -1,0 +1,1 @@
+"""Least squares on vectors added one at a time: FSALS and PFSALS (Jiao, Bo and Wang)."""

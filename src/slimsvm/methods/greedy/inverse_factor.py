@@ -1,0 +1,71 @@
+"""The solution of a growing least-squares machine, kept by rank-one updates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...rows import Array
+
+
+class InverseFactor:
+    """Inverse Cholesky factor of A_PP and the solution, kept by rank-one updates (eq. 15 to 18)."""
+
+    def __init__(self) -> None:
+        self.m = 0
+        self._inverse = np.zeros((0, 0))
+        self._vectors = np.zeros((4, 0))  # z, w, A^-1 y, A^-1 1
+
+    @property
+    def inverse(self) -> Array:  # (m, m)
+        """L^-1, lower triangular."""
+        view: Array = self._inverse[: self.m, : self.m]
+        return view
+
+    @property
+    def z(self) -> Array:
+        """L^-1 y."""
+        view: Array = self._vectors[0, : self.m]
+        return view
+
+    @property
+    def w(self) -> Array:
+        """L^-1 1."""
+        view: Array = self._vectors[1, : self.m]
+        return view
+
+    @property
+    def intercept(self) -> float:
+        """The intercept b."""
+        return float(self.w @ self.z / (self.w @ self.w)) if self.m else 0.0
+
+    @property
+    def alpha(self) -> Array:  # (m,)
+        """The coefficients."""
+        alpha: Array = self._vectors[2, : self.m] - self.intercept * self._vectors[3, : self.m]
+        return alpha
+
+    def pivot(self, k: Array, diagonal: float) -> tuple[Array, float]:
+        """The row a vector with kernel values k would add to L, and the square of its last entry."""
+        row = self.inverse @ k
+        return row, float(diagonal - row @ row)
+
+    def append(self, row: Array, pivot: float, y: float) -> None:
+        """Add a vector with this row of L and this target."""
+        m, root = self.m, math.sqrt(pivot)
+        if m == len(self._inverse):
+            capacity = max(64, 2 * m)
+            grown = np.zeros((capacity, capacity))
+            grown[:m, :m] = self._inverse
+            self._inverse = grown
+            self._vectors = np.hstack([self._vectors, np.zeros((4, capacity - m))])
+        z = (y - row @ self.z) / root
+        w = (1.0 - row @ self.w) / root
+        new = self._inverse[m, : m + 1]
+        new[:m] = (row @ self.inverse) / -root
+        new[m] = 1.0 / root
+        self._vectors[0, m], self._vectors[1, m] = z, w
+        self._vectors[2, : m + 1] += z * new
+        self._vectors[3, : m + 1] += w * new
+        self.m += 1

@@ -1,0 +1,1 @@
+"""Least-squares machines on all rows, and pruned by their support values."""

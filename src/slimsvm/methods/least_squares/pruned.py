@@ -1,0 +1,160 @@
+"""Least-squares machines pruned by their support value spectrum."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval
+
+from ...losses import Squared
+from ...problem import KernelGram, Problem, part_of
+from ...rows import Array
+from ...training import with_mean_targets
+from ..base import KernelClassifier
+from ..fixed_size.estimators import _SIZE_CONSTRAINTS
+from .solvers import solve_cholesky
+
+
+def prune(
+    gram: KernelGram, Y: Array, C: Array, n_vectors: int, share: float, rng: np.random.Generator
+) -> tuple[Array, Array, Array, int]:
+    """Rows kept, their coefficients, the intercepts and the number of machines solved."""
+    rows = np.arange(gram.n)
+    n_rounds = 0
+    while True:
+        part = gram if len(rows) == gram.n else part_of(gram, rows)
+        problem = Problem(part, Y[rows], Squared(), C[rows])
+        solution = solve_cholesky(problem, tol=0.0, max_iter=None, rng=rng)
+        n_rounds += 1
+        if len(rows) <= n_vectors:
+            return rows, solution.alpha, solution.intercept, n_rounds
+        support = np.sqrt((solution.alpha**2).sum(axis=1))  # over the outputs, which share their vectors
+        dropped = max(1, min(len(rows) - n_vectors, round(share * len(rows))))
+        rows = np.sort(rows[np.argsort(support, kind="stable")[dropped:]])
+
+
+class PrunedLSSVC(KernelClassifier):
+    r"""Least-squares support vector classifier pruned by its support value spectrum (SVS).
+
+    Solves `LSSVC`, drops the rows with the smallest coefficients, and solves again on the rest, until
+    `n_vectors` are left. It is the simplest way to a sparse machine and a baseline for the others: each
+    round costs a whole solution, and what the dropped rows said is lost.
+
+    Parameters
+    ----------
+    n_vectors : int, default=100
+        Number of vectors to end with; with no more rows than that it is `LSSVC`.
+    C : float, default=1.0
+        Larger means less regularisation.
+    share : float, default=0.05
+        Share of the rows dropped in a round.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
+        The kernel; a function gets two arrays of rows and returns their kernel values.
+    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
+        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    class_weight : "balanced", dict or None, default=None
+        Factor on the weights of each class.
+    random_state : int, RandomState or None, default=None
+        Not used: the method has no chance in it.
+    n_jobs : int or None, default=None
+        Threads for kernel values; None means 1, -1 all processors.
+
+    Attributes
+    ----------
+    support_vectors_ : array or CSR of shape (n_vectors, n_features)
+    dual_coef_ : array of shape (n_outputs, n_vectors)
+    intercept_ : array of shape (n_outputs,)
+    support_ : array of shape (n_vectors,)
+        Row of the training data each vector was.
+    n_vectors_, n_iter_ : int
+    classes_ : array of shape (n_classes,)
+    gamma_ : float or array
+        The width in use.
+
+    Notes
+    -----
+    With several outputs a row's support value is the norm of its coefficients over them, so that they share
+    their vectors; Jiao et al. prune each two-class machine by itself. The kernel matrix is held in memory.
+
+    References
+    ----------
+    Suykens, Lukas and Vandewalle, Sparse approximation using least squares support vector machines, IEEE
+    International Symposium on Circuits and Systems (2000), doi:10.1109/ISCAS.2000.856439.
+
+    Examples
+    --------
+    >>> from slimsvm import PrunedLSSVC
+    >>> from slimsvm.datasets import make_ringnorm
+    >>> X, y = make_ringnorm(400, random_state=0)
+    >>> model = PrunedLSSVC(n_vectors=100).fit(X, y)
+    >>> model.n_vectors_, model.score(X, y) > 0.9
+    (100, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelClassifier._parameter_constraints,
+        **_SIZE_CONSTRAINTS,
+        "share": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_vectors: int = 100,
+        *,
+        C: float = 1.0,
+        share: float = 0.05,
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        class_weight: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_vectors = n_vectors
+        self.C = C
+        self.share = share
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # the rows with large coefficients are the hard ones: few of them do not say what the classes are
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the machine.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
+        data = with_mean_targets(X, Y, weight, rows)
+        kernel = self._resolved_kernel(data.X, data.weight)
+        gram = self._gram(kernel, data, rows)
+        kept, alpha, intercept, self.n_iter_ = prune(
+            gram, data.Y, self.C * data.weight, self.n_vectors, self.share, self._rng()
+        )
+        self._store_rows(data.X[kept], data.rows[kept], kernel, alpha, intercept)
+        return self

@@ -1,0 +1,1 @@
+"""Kernel matching pursuit and sparse greedy Gaussian processes: greedy vectors in the primal."""

@@ -1,0 +1,1 @@
+"""Sparsity from a Bayesian prior: relevance vector machines and the sparse probit classifier."""

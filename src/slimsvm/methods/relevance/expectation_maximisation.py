@@ -1,0 +1,162 @@
+r"""Expectation-maximisation for sparse Bayesian models: all coefficients at once.
+
+For the relevance vector machine the hidden variables are the weights: each round computes their posterior and
+sets the precision of column j to :math:`1 / (\mu_j^2 + \Sigma_{jj})`. For the sparse probit classifier they
+are the latent outputs and the prior variances, and the round is a reweighted ridge regression on the expected
+outputs.
+
+References
+----------
+Tipping (2001), *Sparse Bayesian learning and the relevance vector machine*, JMLR 1, appendix A; Figueiredo
+(2003), doi:10.1109/TPAMI.2003.1227989.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit, log_ndtr
+
+from ...linalg import cholesky_factor
+from ...rows import Array
+from ...solvers.reweighted import Round
+from .marginal_likelihood import FIRST_NOISE, LARGEST_PRECISION, posterior_mode
+from .sparse_bayes import CandidateColumns, SparseBayes
+
+# EM raises the precision of a useless column by about s a round, without end: at this multiple of s (its
+# information in the data) the column leaves.
+USELESS = 100.0
+# EM steps of the first round of the probit classifier, at one factorisation.
+FIRST_ROUND = 100
+
+
+def fit_em(
+    source: CandidateColumns,
+    y: Array,
+    weight: Array,
+    *,
+    gaussian: bool,
+    tol: float = 1e-3,
+    max_iter: int = 1000,
+) -> SparseBayes:
+    """The sparse Bayesian model of `fit_gaussian` or `fit_bernoulli` by EM; holds all columns.
+
+    Parameters
+    ----------
+    source : CandidateColumns
+    y : array of shape (n,)
+        Targets, or labels -1 and +1.
+    weight : array of shape (n,)
+    gaussian : bool
+        Whether to fit targets (with unknown noise) or labels.
+    tol : float
+        Largest change of the logarithm of a precision at which to stop.
+    max_iter : int
+        Limit of the rounds.
+    """
+    n = float(weight.sum())
+    columns = np.arange(source.n_columns)
+    Phi = source.take(columns)
+    size = weight @ np.square(Phi)
+    columns, Phi = columns[size > 0], Phi[:, size > 0]
+    variance = float(weight @ np.square(y - weight @ y / n)) / n if gaussian else 1.0
+    beta = 1.0 / (FIRST_NOISE * variance) if variance > 0 and gaussian else 1.0
+    precision = np.full(len(columns), beta * float(size.mean()) / len(columns))
+    mean = np.zeros(len(columns))
+    moved, n_iter, converged = np.inf, 0, False
+    for n_iter in range(1, max_iter + 1):
+        if gaussian:
+            b, z = beta * weight, y
+        else:
+            mean, f, _ = posterior_mode(Phi, y, weight, precision, mean)
+            b, z = weight * expit(f) * expit(-f), None
+        covariance = _covariance(Phi, b, precision)
+        if z is not None:
+            mean = covariance @ (Phi.T @ (b * z))
+        diagonal = np.maximum(np.diagonal(covariance), np.finfo(float).tiny)
+        information = np.maximum(1.0 / diagonal - precision, 0.0)  # s of Tipping and Faul
+        theta = np.square(mean / diagonal) - information
+        new = 1.0 / (mean**2 + diagonal)
+        useful = (theta > 0) | (new < USELESS * information)
+        if not useful.any():
+            useful[np.argmax(mean**2 / diagonal)] = True
+        moved = float(np.abs(np.log(new / precision))[useful].max())
+        if gaussian and variance > 0:
+            error = float(weight @ np.square(y - Phi @ mean))
+            determined = float((1.0 - precision * diagonal).sum())
+            old = beta
+            noise = (error + determined / beta) / n
+            beta = min(1.0 / max(noise, np.finfo(float).tiny), LARGEST_PRECISION / variance)
+            moved = max(moved, abs(np.log(beta / old)))
+        columns, Phi, mean, precision = columns[useful], Phi[:, useful], mean[useful], new[useful]
+        if moved <= tol:
+            converged = True
+            break
+    return _finished(columns, Phi, mean, precision, beta, y, weight, gaussian, n_iter, moved, converged)
+
+
+def _covariance(Phi: Array, b: Array, precision: Array) -> Array:  # (m, m)
+    H = (Phi.T * b) @ Phi
+    np.einsum("ii->i", H)[:] += precision
+    inverse: Array = linalg.cho_solve((cholesky_factor(H), True), np.eye(len(H)), check_finite=False)
+    return inverse
+
+
+def _finished(
+    columns: Array, Phi: Array, mean: Array, precision: Array, beta: float, y: Array, weight: Array,
+    gaussian: bool, n_iter: int, moved: float, converged: bool,
+) -> SparseBayes:  # fmt: skip
+    """Posterior and marginal likelihood at the final precisions."""
+    if gaussian:
+        covariance = _covariance(Phi, beta * weight, precision)
+        mean = beta * (covariance @ (Phi.T @ (weight * y)))
+        error = float(weight @ np.square(y - Phi @ mean))
+        fit = 0.5 * (float(weight.sum()) * np.log(beta / (2.0 * np.pi)) - beta * error)
+        fit -= 0.5 * float(precision @ mean**2)
+    else:
+        mean, f, fit = posterior_mode(Phi, y, weight, precision, mean)
+        covariance = _covariance(Phi, weight * expit(f) * expit(-f), precision)
+    sign, log_determinant = np.linalg.slogdet(covariance)
+    likelihood = fit + 0.5 * float(np.log(precision).sum() + (log_determinant if sign > 0 else -np.inf))
+    return SparseBayes(columns, mean, covariance, precision, beta, likelihood, n_iter, moved, converged)
+
+
+def probit_round(A: Array, y: Array, weight: Array) -> Round:
+    """One round of the sparse probit classifier, equation (17): E-step, then reweighted ridge regression.
+
+    Parameters
+    ----------
+    A : array of shape (n, n_columns)
+    y : array of shape (n,)
+        Labels -1 and +1.
+    weight : array of shape (n,)
+    """
+    f = np.zeros(len(y))
+    first = True
+    root = np.sqrt(weight)
+
+    def solve(columns: Array, previous: Array) -> tuple[Array, float]:
+        nonlocal f, first
+        features = root[:, None] * A[:, columns] * np.abs(previous)
+        n, m = features.shape
+        gram = features.T @ features if m <= n else features @ features.T
+        np.einsum("ii->i", gram)[:] += 1.0
+        L = cholesky_factor(gram)
+        coef = np.zeros(m)
+        # the first round, whose weights are one, is solved to the end: the prior should not shrink
+        # coefficients that have not yet been found
+        for _ in range(FIRST_ROUND if first else 1):
+            z = f + y * np.exp(-0.5 * f * f - log_ndtr(y * f)) / np.sqrt(
+                2.0 * np.pi
+            )  # expected latent output
+            target = root * z
+            if m <= n:
+                w = linalg.cho_solve((L, True), features.T @ target, check_finite=False)
+            else:
+                w = features.T @ linalg.cho_solve((L, True), target, check_finite=False)
+            coef = np.abs(previous) * w
+            f = A[:, columns] @ coef
+        first = False
+        return coef, 0.0
+
+    return solve
