@@ -104,7 +104,7 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(
                 f"X must be the square matrix of kernel values for kernel='precomputed', got shape {X.shape}."
             )
-        return X, y
+        return as_rows(X), y
 
     def _check_weight(self, sample_weight: Any, X: Rows) -> Array:
         """Sample weights as float64; at least one must be positive."""
