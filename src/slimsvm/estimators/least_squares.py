@@ -12,6 +12,7 @@ from ..losses import Squared
 from ..problem import Problem
 from ..rows import Array, Rows
 from ..solvers.least_squares import SOLVERS
+from ..threads import one_blas_thread
 from .base import KernelClassifier, KernelEstimator, KernelRegressor
 from .training import with_mean_targets
 
@@ -23,6 +24,7 @@ _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@one_blas_thread()
 def _fit_least_squares(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
     """Solve for all outputs at once and store the expansion."""
     data = with_mean_targets(X, Y, weight, rows)
