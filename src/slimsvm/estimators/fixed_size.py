@@ -157,7 +157,7 @@ class PrunedLSSVC(KernelClassifier):
         self
         """
         X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_mean_targets(X, Y, weight, rows)
+        data = with_mean_targets(X, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         gram = self._gram(kernel, data, rows)
         kept, alpha, intercept, self.n_iter_ = prune(
@@ -168,7 +168,7 @@ class PrunedLSSVC(KernelClassifier):
 
 
 def _fit_fixed_size(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-    data = with_mean_targets(X, Y, weight, rows)
+    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
     kernel = model._resolved_kernel(data.X, data.weight)
     gram = model._gram(kernel, data, rows)
     chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), model._rng())

@@ -27,7 +27,7 @@ _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
 @one_blas_thread()
 def _fit_least_squares(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
     """Solve for all outputs at once and store the expansion."""
-    data = with_mean_targets(X, Y, weight, rows)
+    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
     kernel = model._resolved_kernel(data.X, data.weight)
     gram = model._gram(kernel, data, rows)
     name = model.solver
