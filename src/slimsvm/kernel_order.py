@@ -21,6 +21,8 @@ from .rows import Array, Rows, block_slices, dense, mixed
 # Rounds of refinement at most. Matrices of real numbers need one; those with many equal values, or with symmetries
 # that are broken one row at a time, need some more.
 MAX_ROUNDS = 16
+# The first colour of every row; any fixed number serves.
+SEED = 20080601
 
 
 def kernel_order(K: Rows, rows: Array, labels: Array) -> Array:  # (m,)
@@ -37,7 +39,7 @@ def kernel_order(K: Rows, rows: Array, labels: Array) -> Array:  # (m,)
     labels : array of shape (m,) of uint64
         What else is known of each row, as from `hashed`.
     """
-    colours = np.zeros(len(rows), dtype=np.uint64)
+    colours = np.full(len(rows), SEED, dtype=np.uint64)
     n_colours, refined, left = _refine(K, rows, colours, np.float32, MAX_ROUNDS)
     order_by = [refined]
     for known in (np.zeros_like(labels), labels):
