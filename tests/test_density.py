@@ -152,3 +152,19 @@ def test_density_of_sparse_rows_is_that_of_dense_ones():
     np.testing.assert_allclose(
         SparseKernelDensity(bandwidth=0.5).fit(rows).score_samples(rows), scores, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("bandwidth", ["cv", "full", 0.7])
+@pytest.mark.parametrize(
+    "kind", ["csr_matrix", "csc_matrix", "csc_array", "lil_matrix", "coo_array", "dok_array"]
+)
+def test_every_sparse_format_gives_the_model_of_csr_array(kind, bandwidth):
+    X = mixture_rows(150)
+    X[np.abs(X) < 0.5] = 0.0
+    wanted = SparseKernelDensity(bandwidth).fit(sparse.csr_array(X))
+    found = SparseKernelDensity(bandwidth).fit(getattr(sparse, kind)(X))
+    assert found.bandwidth_ == wanted.bandwidth_
+    np.testing.assert_array_equal(found.support_, wanted.support_)
+    assert found.weights_.tobytes() == wanted.weights_.tobytes()
+    new = getattr(sparse, kind)(X[:20])
+    assert found.score_samples(new).tobytes() == wanted.score_samples(sparse.csr_array(X[:20])).tobytes()

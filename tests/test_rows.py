@@ -56,7 +56,7 @@ def test_storage_does_not_matter(X):
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_rows_that_share_a_hash_are_told_apart(make, monkeypatch):
-    monkeypatch.setattr(rows, "_mixed", lambda numbers: np.zeros(len(numbers), dtype=np.uint64))
+    monkeypatch.setattr(rows, "mixed", lambda numbers: np.zeros(len(numbers), dtype=np.uint64))
     X = make(np.random.default_rng(0).integers(0, 2, (40, 3)).astype(float))
     check_law(X, *distinct_rows(X))
 
@@ -86,3 +86,24 @@ def test_sparse_and_dense_helpers_agree(dtype):
     np.testing.assert_array_equal(scaled.toarray(), scale_columns(X, factors))
     np.testing.assert_allclose(squared_norms(sparse.csr_array(X)), squared_norms(X), rtol=1e-12)
     assert squared_norms(X).dtype == np.float64
+
+
+def test_every_sparse_format_of_the_same_values_is_the_same():
+    X = np.random.default_rng(0).integers(0, 3, (7, 5)).astype(float)
+    wanted = sparse.csr_array(X)
+    halves = sparse.csr_array(
+        (np.repeat(wanted.data / 2, 2), np.repeat(wanted.indices, 2), 2 * wanted.indptr), shape=X.shape
+    )
+    wide = wanted.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    backwards = wanted[:, ::-1][:, ::-1]
+    formats = [
+        make(X) for make in (sparse.csr_matrix, sparse.csc_array, sparse.lil_matrix, sparse.coo_matrix)
+    ]
+    for same in (*formats, halves, wide, backwards):
+        found = as_rows(same)
+        assert isinstance(found, sparse.csr_array)
+        assert found.indices.dtype == found.indptr.dtype == np.int32
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    assert wide.indices.dtype == np.int64

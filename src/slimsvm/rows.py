@@ -22,16 +22,33 @@ _PROJECTION_SEED = 20080601
 
 
 def as_rows(X: Any, name: str = "X") -> Rows:
-    """Return X as C-contiguous float32 or float64, or as CSR of these; other types become float64."""
+    """Return X as C-contiguous float32 or float64, or as `csr_array` of these; other types become float64.
+
+    Every sparse format of the same values becomes the same arrays: sorted columns, none twice, and 32-bit indices
+    where they suffice, as LIBSVM wants them.
+    """
     if sparse.issparse(X):
-        X = X.tocsr()
-        return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        return _as_csr(X)
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions (rows and features), got {X.ndim}.")
     return np.ascontiguousarray(X)
+
+
+def _as_csr(X: Any) -> Rows:
+    dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    rows = sparse.csr_array(X.tocsr(), dtype=dtype)
+    if not rows.has_canonical_format:
+        rows = rows.copy()  # the caller's arrays stay as they are
+        rows.sum_duplicates()
+    small = max(*rows.shape, rows.nnz) <= np.iinfo(np.int32).max
+    if small and (rows.indices.dtype != np.int32 or rows.indptr.dtype != np.int32):
+        indices, indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+        rows = sparse.csr_array((rows.data, indices, indptr), shape=rows.shape)
+        rows.has_canonical_format = True
+    return rows
 
 
 def common_dtype(*arrays: Any) -> np.dtype[Any]:
@@ -91,8 +108,8 @@ def _weighted_sums(X: Rows, weights: Array) -> Array:  # (n,)
     return out
 
 
-def _mixed(numbers: Array) -> Array:  # (n,) of uint64
-    """A hash of each number (the finaliser of splitmix64), so that its order is as good as random."""
+def mixed(numbers: Array) -> Array:  # the same shape, of uint64
+    """A hash of each number of 64 bits (the finaliser of splitmix64), so that its order is as good as random."""
     z = numbers.view(np.uint64)
     with np.errstate(over="ignore"):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -119,7 +136,7 @@ def distinct_rows(X: Rows) -> tuple[Array, Array]:
     n = X.shape[0]
     if n == 0:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-    key = _mixed(_projections(X))
+    key = mixed(_projections(X))
     order = np.argsort(key, kind="stable")
     ordered = key[order]
     starts = np.concatenate(([True], ordered[1:] != ordered[:-1]))

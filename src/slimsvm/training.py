@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .kernel_order import hashed, kernel_order
 from .rows import Array, Rows, distinct_rows
 
 
@@ -34,13 +35,15 @@ class TrainingSet:
     distinct: bool = False
 
 
-def with_mean_targets(X: Rows, Y: Array, weight: Array, rows: Array) -> TrainingSet:
+def with_mean_targets(
+    X: Rows, Y: Array, weight: Array, rows: Array, *, precomputed: bool = False
+) -> TrainingSet:
     """Merge equal rows of X; their target is the weighted mean.
 
     For the squared loss this is the same problem: the objective changes by a constant only. The order of
-    the result depends on the values of the rows and not on their order.
+    the result depends on the values of the rows and not on their order, of a kernel matrix (`precomputed`) too.
     """
-    first, group = distinct_rows(X)
+    first, group = _in_order(X, Y, weight, precomputed)
     total = np.bincount(group, weights=weight, minlength=first.size)
     means = np.column_stack(
         [np.bincount(group, weights=weight * y, minlength=first.size) / total for y in Y.T]
@@ -48,7 +51,9 @@ def with_mean_targets(X: Rows, Y: Array, weight: Array, rows: Array) -> Training
     return TrainingSet(X[first], means, total, rows[first])
 
 
-def with_equal_targets(X: Rows, codes: Array, Y: Array, weight: Array, rows: Array) -> TrainingSet:
+def with_equal_targets(
+    X: Rows, codes: Array, Y: Array, weight: Array, rows: Array, *, precomputed: bool = False
+) -> TrainingSet:
     """Merge rows that are equal in X and in their class, as `with_mean_targets` does for X alone.
 
     The rows of the first class come first.
@@ -58,11 +63,24 @@ def with_equal_targets(X: Rows, codes: Array, Y: Array, weight: Array, rows: Arr
     codes : array of shape (n,)
         The class of each row as a number from 0.
     """
-    first, group = distinct_rows(X)
+    first, group = _in_order(X, Y, weight, precomputed)
     kinds, first_of_kind, kind = np.unique(codes * first.size + group, return_index=True, return_inverse=True)
     total = np.bincount(kind, weights=weight, minlength=kinds.size)
     distinct = kinds.size == first.size
     return TrainingSet(X[first_of_kind], Y[first_of_kind], total, rows[first_of_kind], distinct)
+
+
+def _in_order(X: Rows, Y: Array, weight: Array, precomputed: bool) -> tuple[Array, Array]:
+    """`distinct_rows` in an order that permuting the rows does not change."""
+    first, group = distinct_rows(X)
+    if not precomputed:
+        return first, group
+    labels = np.zeros(first.size, dtype=np.uint64)
+    np.add.at(labels, group, hashed(np.column_stack([Y, weight])))
+    order = kernel_order(X, first, labels)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return first[order], place[group]
 
 
 def class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array) -> Array:  # (n_classes,)

@@ -6,9 +6,6 @@ the evaluating.
 
 from __future__ import annotations
 
-import os
-from contextlib import AbstractContextManager
-from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -23,37 +20,15 @@ from sklearn.utils.validation import (
     column_or_1d,
     validate_data,
 )
-from threadpoolctl import ThreadpoolController
 
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, RBF, Kernel, Precomputed, as_kernel, resolve_gamma
 from ..plain_rows import plain_outputs
 from ..problem import KernelGram
 from ..rows import Array, Rows, as_rows
+from ..threads import n_threads as n_threads
+from ..threads import one_blas_thread as one_blas_thread
 from ..training import TrainingSet, class_weights
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Threads for `n_jobs`: None means 1, -1 all processors, -2 all but one, and so on."""
-    if n_jobs is None:
-        return 1
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use None or 1 for one thread, -1 for all processors.")
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through the loaded libraries, which takes a millisecond
-
-
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Within this context NumPy's and SciPy's BLAS use one thread.
-
-    For work on many small matrices, where more threads take longer; and the bits do not depend on their number.
-    """
-    return _thread_pools().limit(limits=1, user_api="blas")
 
 
 class KernelEstimator(BaseEstimator):
@@ -104,7 +79,7 @@ class KernelEstimator(BaseEstimator):
             raise ValueError(
                 f"X must be the square matrix of kernel values for kernel='precomputed', got shape {X.shape}."
             )
-        return X, y
+        return as_rows(X), y
 
     def _check_weight(self, sample_weight: Any, X: Rows) -> Array:
         """Sample weights as float64; at least one must be positive."""

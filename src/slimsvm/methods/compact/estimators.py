@@ -148,7 +148,7 @@ class CompactSVC(Compact, KernelClassifier):
             every = np.asarray(sample_weight, dtype=np.float64)
             given = every[rows] if every.ndim else np.full(len(rows), float(every))
         self._kept_rows = rows
-        data = with_equal_targets(X, codes, Y, weight, rows)
+        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         groups = data.Y.argmax(axis=1) if data.Y.shape[1] > 1 else (data.Y[:, 0] > 0).astype(np.intp)
         first = [int(np.flatnonzero(codes == kind)[0]) for kind in range(len(self.classes_))]
         factor = (weight / given)[first]
@@ -284,7 +284,7 @@ random_state, n_jobs
         X, Y, weight, rows = self._check_targets(X, y, sample_weight)
         self._kept_rows = rows
         _, codes = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, codes.ravel(), Y, weight, rows)
+        data = with_equal_targets(X, codes.ravel(), Y, weight, rows, precomputed=self._is_precomputed)
         if len(data.weight) < 2:
             raise ValueError(
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."

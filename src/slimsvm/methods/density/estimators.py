@@ -136,7 +136,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+        X = as_rows(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"))
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weight > 0).any():
             raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
@@ -144,7 +144,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         first, group = distinct_rows(X[rows])
         weight = np.bincount(group, weights=weight[rows], minlength=len(first))
         rows = rows[first]
-        points = as_rows(X[rows]).astype(np.float64)
+        points = X[rows].astype(np.float64)
         if isinstance(points, np.ndarray):
             points -= weight @ points / weight.sum()  # nothing depends on the origin, but rounding would
         self.bandwidth_ = self._choose_bandwidth(points, weight)
@@ -204,7 +204,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
         vectors = self.support_vectors_.astype(np.float64)
-        return mixture_log_density(X.astype(np.float64), vectors, self.weights_, self.bandwidth_)
+        return mixture_log_density(as_rows(X).astype(np.float64), vectors, self.weights_, self.bandwidth_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Total log-likelihood of the rows of X.

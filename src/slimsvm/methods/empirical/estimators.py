@@ -184,7 +184,7 @@ class EmpiricalSVC(KernelClassifier):
         self
         """
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
+        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         gram = self._gram(kernel, data, rows)
         if self.vectors == "orthogonal":
@@ -344,7 +344,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
                 f"X must be the square matrix of kernel values for kernel='precomputed', got shape {X.shape}."
             )
         rows, n = np.arange(X.shape[0]), X.shape[0]
-        data = with_mean_targets(X, np.zeros((n, 1)), np.ones(n), rows)
+        data = with_mean_targets(X, np.zeros((n, 1)), np.ones(n), rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         gram = self._gram(kernel, data, rows)
         selection = SELECTIONS[self.selection](gram, eta=self.eta, n_vectors=self.n_vectors, rng=self._rng())

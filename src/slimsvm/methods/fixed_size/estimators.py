@@ -23,7 +23,7 @@ _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 def _fit_fixed_size(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-    data = with_mean_targets(X, Y, weight, rows)
+    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
     kernel = model._resolved_kernel(data.X, data.weight)
     gram = model._gram(kernel, data, rows)
     chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), model._rng())

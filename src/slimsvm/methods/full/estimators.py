@@ -146,7 +146,7 @@ class FullSVC(KernelClassifier):
         self
         """
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
+        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
         gram = self._gram(kernel, data, rows)

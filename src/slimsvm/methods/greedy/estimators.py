@@ -61,7 +61,7 @@ class _GreedyMixin:
     _classifies: ClassVar[bool]
 
     def _fit(self: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-        data = with_mean_targets(X, Y, weight, rows)
+        data = with_mean_targets(X, Y, weight, rows, precomputed=self._is_precomputed)
         gram = self._gram(self._resolved_kernel(data.X, data.weight), data, rows)
         rng = self._rng()
         train = np.arange(gram.n)

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ...losses import Squared
 from ...problem import Problem
 from ...rows import Array, Rows
+from ...threads import one_blas_thread
 from ...training import with_mean_targets
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor
 from .solvers import SOLVERS
@@ -23,9 +24,10 @@ _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@one_blas_thread()
 def _fit_least_squares(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
     """Solve for all outputs at once and store the expansion."""
-    data = with_mean_targets(X, Y, weight, rows)
+    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
     kernel = model._resolved_kernel(data.X, data.weight)
     gram = model._gram(kernel, data, rows)
     name = model.solver

@@ -150,7 +150,7 @@ class PrunedLSSVC(KernelClassifier):
         self
         """
         X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_mean_targets(X, Y, weight, rows)
+        data = with_mean_targets(X, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         gram = self._gram(kernel, data, rows)
         kept, alpha, intercept, self.n_iter_ = prune(

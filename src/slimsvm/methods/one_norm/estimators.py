@@ -22,7 +22,7 @@ _C_CONSTRAINT: dict[str, list[Any]] = {"C": [Interval(Real, 0, None, closed="nei
 
 def _prepared(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, Any, Dictionary]:
     X, codes, Y, weight, rows = model._check_classes(X, y, sample_weight)
-    data = with_equal_targets(X, codes, Y, weight, rows)
+    data = with_equal_targets(X, codes, Y, weight, rows, precomputed=model._is_precomputed)
     kernel = model._resolved_kernel(data.X, data.weight)
     return data, kernel, make_dictionary(model._gram(kernel, data, rows), distinct=data.distinct)
 

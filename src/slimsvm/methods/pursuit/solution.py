@@ -24,7 +24,7 @@ def training_matrix(
     model: Any, X: Rows, Y: Array, weight: Array, rows: Array
 ) -> tuple[TrainingSet, KernelGram]:
     """The rows to fit and their kernel matrix."""
-    data = with_mean_targets(X, Y, weight, rows)
+    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
     return data, model._gram(model._resolved_kernel(data.X, data.weight), data, rows)
 
 

@@ -203,7 +203,7 @@ class RVC(KernelClassifier):
         self
         """
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
+        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         source = CandidateColumns(self._gram(kernel, data, rows))
 
@@ -351,7 +351,7 @@ class RVR(KernelRegressor):
         """
         X, Y, weight, rows = self._check_targets(X, y, sample_weight)
         _, kinds = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, kinds.ravel(), Y, weight, rows)
+        data = with_equal_targets(X, kinds.ravel(), Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         source = CandidateColumns(self._gram(kernel, data, rows))
         means = data.weight @ data.Y / data.weight.sum()

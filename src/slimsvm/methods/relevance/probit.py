@@ -124,7 +124,7 @@ class SparseProbitClassifier(KernelClassifier):
         self
         """
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
+        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
         A = dictionary.columns

@@ -106,7 +106,7 @@ def size_by_folds(
 
 
 def _fit_two_stage(model: Any, X: Rows, Y: Array, weight: Array, rows: Array, classify: bool) -> None:
-    data = with_mean_targets(X, Y, weight, rows)
+    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
     kernel = model._resolved_kernel(data.X, data.weight)
     gram = model._gram(kernel, data, rows)
     rng, n = model._rng(), len(data.weight)

@@ -198,7 +198,7 @@ class ZeroNormSVC(KernelClassifier):
         """
         _check_combination(self)
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
+        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
         t, c = np.ones(len(data.Y)), self.C * data.weight
@@ -334,7 +334,7 @@ class ZeroNormSVR(KernelRegressor):
         _check_combination(self)
         X, Y, weight, rows = self._check_targets(X, y, sample_weight)
         _, kinds = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, kinds.ravel(), Y, weight, rows)
+        data = with_equal_targets(X, kinds.ravel(), Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
         dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
         c = self.C * data.weight
