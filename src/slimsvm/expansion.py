@@ -6,20 +6,24 @@ drawing start from one and know nothing of how it was trained.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
+from . import _core
 from .errors import ModelFormatError
 from .kernels import KERNELS, RBF, Kernel, Laplacian, Precomputed
-from .plain_rows import plain_outputs
 from .rows import Array, Rows, as_rows, cast, distinct_rows
+from .words import count, size_in_words
 
 FORMAT_VERSION = 1
+# A kernel whose text is longer (one with a width per feature) is named only.
+LONGEST_KERNEL = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,8 @@ class KernelExpansion:
     vectors: Rows
     coef: Array
     intercept: Array
+    # the parts the short way takes; None where there is none
+    _plain: ClassVar[tuple[Array, Array, Array, Array] | None] = None
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, Precomputed):
@@ -83,21 +89,83 @@ class KernelExpansion:
             values = array.data if sparse.issparse(array) else array
             if not np.isfinite(values).all():
                 raise ValueError(f"{name} must be finite.")
-            if not sparse.issparse(array):
-                array = array.view()
-                array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, _owned(array))
+        self._settle()
+
+    def _settle(self) -> None:
+        """Make the arrays unwritable, and ready what the short way needs."""
+        for array in (self.vectors, self.coef, self.intercept):
+            _make_unwritable(array)
+        plain = None
+        if type(self.kernel) is RBF and type(self.vectors) is np.ndarray:
+            gamma, d = np.asarray(self.kernel.gamma, dtype=np.float64), self.vectors.shape[1]
+            if gamma.shape in ((), (d,)):
+                plain = (
+                    np.ascontiguousarray(np.broadcast_to(gamma, (d,))),
+                    self.vectors,
+                    self.coef,
+                    self.intercept,
+                )
+        object.__setattr__(self, "_plain", plain)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._settle()
+
+    def __repr__(self) -> str:
+        name = getattr(self.kernel, "name", type(self.kernel).__name__)
+        width = (
+            "" if isinstance(self.kernel, Precomputed) else f" x {count(self.vectors.shape[1], 'feature')}"
+        )
+        return (
+            f"KernelExpansion({name}, {count(self.n_vectors, 'vector')}{width}, {count(self.n_outputs, 'output')}, "
+            f"{size_in_words(self.nbytes)})"
+        )
+
+    def _repr_html_(self) -> str:
+        kernel = html.escape(
+            repr(self.kernel) if len(repr(self.kernel)) < LONGEST_KERNEL else type(self.kernel).__name__
+        )
+        rows = {
+            "kernel": kernel, "vectors": self.n_vectors, "features": self.vectors.shape[1],
+            "outputs": self.n_outputs, "numbers": self.coef.dtype.name, "size": size_in_words(self.nbytes),
+        }  # fmt: skip
+        cells = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
+        return f"<table><caption>KernelExpansion</caption>{cells}</table>"
 
     def __call__(self, X: Any, *, n_threads: int = 1) -> Array:  # (n, n_outputs)
         """Evaluate f at the rows of X."""
-        if type(self.kernel) is RBF:
-            outputs = plain_outputs(X, self.kernel.gamma, self.vectors, self.coef, self.intercept, n_threads)
-            if outputs is not None:
-                return outputs
+        outputs = self.plain_outputs(X, n_threads)
+        if outputs is not None:
+            return outputs
         X = as_rows(X)
         dtype = self.coef.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         out = self.kernel.expand(X, self.vectors, cast(self.coef, dtype), self.intercept, n_threads=n_threads)
         return out
+
+    def plain_outputs(self, X: Any, n_threads: int = 1) -> Array | None:  # (n, n_outputs)
+        """Outputs by the short way, for rows that need no conversion; None where they do.
+
+        scikit-learn's input checks take longer than many rows through a small model. They have nothing to do for a
+        plain NumPy array that already has the dtype, order and number of features of an RBF expansion; whether its
+        values are finite is seen on the way. The bits are those of the careful way.
+        """
+        plain = self._plain
+        if plain is None or type(X) is not np.ndarray or X.ndim != 2:
+            return None
+        widths, vectors, coef, intercept = plain
+        if X.dtype != coef.dtype or not X.flags.c_contiguous or X.shape[1] != len(widths) or X.shape[0] == 0:
+            return None
+        return _core.finite_expansion(widths, X, vectors, coef, intercept, n_threads)
+
+    def unchecked_outputs(self, X: Array) -> Array:  # (n, n_outputs)
+        """Outputs of an RBF expansion for finite, C-contiguous rows of its dtype; nothing is checked."""
+        if self._plain is None:
+            raise ValueError("outputs without checks are there for kernel='rbf' and dense vectors only.")
+        return _core.expansion("rbf", 0.0, 0.0, 0, *self._plain[:1], X, *self._plain[1:], 1)
 
     @property
     def n_vectors(self) -> int:
@@ -238,6 +306,22 @@ class KernelExpansion:
         except (TypeError, ValueError, OverflowError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from error
         return made
+
+
+def _owned(array: Any) -> Any:
+    """The array, or a copy where somebody else could write to it."""
+    if sparse.issparse(array):
+        parts = (array.data, array.indices, array.indptr)
+        return array.copy() if any(part.flags.writeable for part in parts) else array
+    if array.flags.writeable:
+        return array.copy()
+    return array
+
+
+def _make_unwritable(array: Any) -> None:
+    parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+    for part in parts:
+        part.flags.writeable = False
 
 
 def _stored_csr(stored: Mapping[str, Any]) -> Rows:

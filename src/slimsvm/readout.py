@@ -1,23 +1,333 @@
-"""Probabilities of the classes from the outputs of a machine."""
+"""How the outputs of an expansion become an answer: labels, votes, probabilities, values, inliers, features.
+
+A readout is a frozen value without numbers of its own beyond a few; together with the inputs and the expansion it is
+the whole `Model`. `answer` is what `predict` gives, `scores` what `decision_function` gives.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.special import expit, ndtr
 
 from .rows import Array
 
 
-def class_probabilities(outputs: Array, link: Any) -> Array:  # (n, k) -> (n, n_classes)
-    """Probabilities from outputs whose link is a distribution function; several classes are scaled to one.
+def frozen_copy(array: Any) -> Array:
+    """A copy that cannot be written to."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
 
-    The class of the largest probability is the one `predict` gives.
+
+@dataclass(frozen=True)
+class Probability:
+    """How outputs become probabilities of the classes.
+
+    Parameters
+    ----------
+    link : {"logistic", "normal", "softmax"}
+        A distribution function of each output (several classes are scaled to sum to one), or a softmax.
+    factor : float
+        On the outputs, for "softmax": fitted to rows that were held out.
     """
+
+    link: str
+    factor: float = 1.0
+
+    def __call__(self, outputs: Array) -> Array:  # (n, k) -> (n, n_classes)
+        """Probabilities; one output means two classes. The largest is that of the class that wins."""
+        if self.link == "softmax":
+            return softmax(outputs, self.factor)
+        return by_distribution(outputs, expit if self.link == "logistic" else ndtr)
+
+
+def by_distribution(outputs: Array, distribution: Any) -> Array:  # (n, k) -> (n, n_classes)
+    """Probabilities from a distribution function of each output; several classes are scaled to one."""
     if outputs.shape[1] == 1:
-        second = link(outputs[:, 0])
-        first = link(-outputs[:, 0])
+        second = distribution(outputs[:, 0])
+        first = distribution(-outputs[:, 0])
         return np.column_stack([first, second])
-    each = np.maximum(link(outputs), np.finfo(outputs.dtype).tiny)
+    each = np.maximum(distribution(outputs), np.finfo(outputs.dtype).tiny)
     probabilities: Array = each / each.sum(axis=1, keepdims=True)
     return probabilities
+
+
+def two_columns(outputs: Array) -> Array:  # (n, k) -> (n, n_classes)
+    """One output for each class: the first of two has the output 0."""
+    return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
+
+
+def softmax(outputs: Array, factor: float) -> Array:  # (n, k) -> (n, n_classes)
+    """Softmax of the outputs times a factor; the largest is always that of the class that wins."""
+    F = two_columns(outputs.astype(np.float64))
+    winner = F.argmax(axis=1)
+    P = np.exp(factor * (F - F.max(axis=1, keepdims=True)))
+    P /= P.sum(axis=1, keepdims=True)
+    # rounding may make two classes equal: the winner stays ahead by the least possible
+    rows = np.arange(len(P))
+    others = P.copy()
+    others[rows, winner] = -np.inf
+    rival = others.max(axis=1)
+    tied = rival >= P[rows, winner]
+    P[rows[tied], winner[tied]] = np.nextafter(rival[tied], 2.0)
+    return P
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """What the readouts of classifiers share.
+
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+    probability : Probability or None
+    """
+
+    classes: Array
+    probability: Probability | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", frozen_copy(self.classes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.classes.flags.writeable = False  # an array that was pickled could be written to
+
+    def codes_of(self, labels: Array) -> Array:  # (n,)
+        """Numbers of the classes of these labels."""
+        unknown = np.setdiff1d(labels, self.classes)
+        if len(unknown):
+            raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is not a class of the model.")
+        return np.searchsorted(self.classes, labels)
+
+    def scores(self, outputs: Array) -> Array:
+        """What `decision_function` gives."""
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def probabilities(self, outputs: Array) -> Array:  # (n, n_classes)
+        """Probability of each class."""
+        if self.probability is None:
+            raise AttributeError("this model has no probabilities.")
+        return self.probability(outputs)
+
+
+@dataclass(frozen=True, eq=False)
+class SignReadout(_Labels):
+    """Two classes by the sign of one output: positive means the second.
+
+    Parameters
+    ----------
+    classes : array of shape (2,)
+    probability : Probability or None
+    zero : {0, 1}
+        Number of the class that an output of exactly zero means.
+
+    Examples
+    --------
+    >>> SignReadout(np.array(["no", "yes"])).answer(np.array([[-0.5], [2.0]])).tolist()
+    ['no', 'yes']
+    """
+
+    zero: int = 0
+
+    def answer(self, outputs: Array) -> Array:  # (n,)
+        """Labels."""
+        codes = outputs[:, 0] >= 0 if self.zero else outputs[:, 0] > 0
+        labels: Array = self.classes.take(codes)
+        return labels
+
+    def signs(self, codes: Array) -> Array:  # (n, 1)
+        """The signs the outputs of rows of these classes should have."""
+        return np.where(codes == 1, 1.0, -1.0)[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class LargestReadout(_Labels):
+    """Several classes, one output each: the largest wins.
+
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+    probability : Probability or None
+    half_digits : bool
+        Whether outputs are compared to half their digits and the first of equals wins: for machines that leave rows
+        exactly on the border between classes, where the last digits differ between a row alone and among others.
+
+    Examples
+    --------
+    >>> LargestReadout(np.array(["a", "b", "c"])).answer(np.array([[0.1, -1.0, 0.7]])).tolist()
+    ['c']
+    """
+
+    half_digits: bool = False
+
+    def answer(self, outputs: Array) -> Array:  # (n,)
+        """Labels."""
+        if self.half_digits:
+            largest = outputs.max(axis=1, keepdims=True)
+            rounding = np.sqrt(np.finfo(outputs.dtype).eps) * np.maximum(1.0, np.abs(largest))
+            outputs = outputs >= largest - rounding
+        labels: Array = self.classes.take(outputs.argmax(axis=1))
+        return labels
+
+    def signs(self, codes: Array) -> Array:  # (n, n_classes)
+        """The signs the outputs of rows of these classes should have: each class against the rest."""
+        return np.where(codes[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class VotesReadout(_Labels):
+    """Several classes by the votes of all pairs, as `sklearn.svm.SVC` does it.
+
+    Parameters
+    ----------
+    classes : array of shape (n_classes,)
+        There is one output for each pair i < j of classes in the order (0, 1), (0, 2), ..., (1, 2), ...; positive
+        means i.
+    probability : Probability or None
+    break_ties : bool
+        Whether equal votes are decided by the outputs; otherwise the first class wins.
+    one_for_each_pair : bool
+        Whether `scores` gives the outputs of the pairs; otherwise one number for each class.
+
+    Examples
+    --------
+    >>> VotesReadout(np.array(["a", "b", "c"])).answer(np.array([[-1.0, 2.0, 3.0]])).tolist()
+    ['b']
+    """
+
+    break_ties: bool = False
+    one_for_each_pair: bool = False
+
+    @cached_property
+    def _ballot(self) -> tuple[Array, Array]:  # (n_pairs, n_classes), (n_classes,)
+        """Votes of class c: won @ first[:, c] + second[c], with won = 1 where a pair goes to its first class."""
+        n_classes = len(self.classes)
+        i, j = np.triu_indices(n_classes, 1)
+        pairs = np.arange(len(i))
+        first = np.zeros((len(i), n_classes))
+        first[pairs, i], first[pairs, j] = 1.0, -1.0
+        return first, np.bincount(j, minlength=n_classes).astype(np.float64)
+
+    def votes(self, outputs: Array) -> Array:  # (n, n_classes)
+        """Pairs won by each class; a pair whose output is not positive goes to its second class."""
+        first, second = self._ballot
+        return (outputs > 0) @ first + second
+
+    def by_class(self, outputs: Array) -> Array:  # (n, n_classes)
+        """Votes, and added to them the sum of the outputs, squeezed to less than half a vote."""
+        first, second = self._ballot
+        # not a product of matrices, whose last digits depend on the number of rows
+        confidence = np.einsum("np,pc->nc", outputs.astype(np.float64), first)
+        squeezed: Array = confidence / (3.0 * (np.abs(confidence) + 1.0))
+        return (outputs >= 0) @ first + second + squeezed
+
+    def answer(self, outputs: Array) -> Array:  # (n,)
+        """Labels."""
+        decided_by_outputs = self.break_ties and not self.one_for_each_pair
+        votes = self.by_class(outputs) if decided_by_outputs else self.votes(outputs)
+        labels: Array = self.classes.take(votes.argmax(axis=1))  # the first of equals
+        return labels
+
+    def scores(self, outputs: Array) -> Array:
+        """What `decision_function` gives."""
+        return outputs if self.one_for_each_pair else self.by_class(outputs)
+
+    def signs(self, codes: Array) -> Array:  # (n, n_pairs)
+        """The signs the outputs of rows of these classes should have; 0 for pairs of other classes."""
+        i, j = np.triu_indices(len(self.classes), 1)
+        return (codes[:, None] == i).astype(np.float64) - (codes[:, None] == j)
+
+
+@dataclass(frozen=True)
+class ValueReadout:
+    """The outputs as predicted targets.
+
+    Parameters
+    ----------
+    one_target : bool
+        Whether the answer has one dimension.
+    """
+
+    one_target: bool = True
+
+    def answer(self, outputs: Array) -> Array:  # (n,) or (n, n_targets)
+        """Values."""
+        return outputs[:, 0] if self.one_target else outputs
+
+
+@dataclass(frozen=True)
+class InlierReadout:
+    """A positive output is an inlier.
+
+    Parameters
+    ----------
+    offset : float
+        `raw_scores` are the outputs plus this.
+    """
+
+    offset: float = 0.0
+
+    def answer(self, outputs: Array) -> Array:  # (n,)
+        """+1 for inliers, -1 for outliers."""
+        return np.where(outputs[:, 0] > 0, 1, -1)
+
+    def scores(self, outputs: Array) -> Array:  # (n,)
+        """What `decision_function` gives."""
+        return outputs[:, 0]
+
+    def raw_scores(self, outputs: Array) -> Array:  # (n,)
+        """What `score_samples` gives."""
+        return outputs[:, 0] + self.offset
+
+
+@dataclass(frozen=True)
+class FeaturesReadout:
+    """The outputs as new features.
+
+    Parameters
+    ----------
+    prefix : str
+        The names of the new features are this and a number.
+    """
+
+    prefix: str = "output"
+
+    def answer(self, outputs: Array) -> Array:  # (n, n_outputs)
+        """Features."""
+        return outputs
+
+    def names(self, n_outputs: int) -> Array:
+        """Names of the new features."""
+        return np.array([f"{self.prefix}{o}" for o in range(n_outputs)], dtype=object)
+
+
+@dataclass(frozen=True)
+class DensityReadout:
+    """The output as a probability density."""
+
+    def answer(self, outputs: Array) -> Array:  # (n,)
+        """Logarithm of the density; minus infinity where the output is too small for its type."""
+        with np.errstate(divide="ignore"):
+            logarithm: Array = np.log(np.maximum(outputs[:, 0], 0.0))
+        return logarithm
+
+
+LabelReadout: TypeAlias = SignReadout | LargestReadout | VotesReadout
+Readout: TypeAlias = LabelReadout | ValueReadout | InlierReadout | FeaturesReadout | DensityReadout
+
+
+def label_readout(
+    classes: Array, probability: Probability | None = None, *, half_digits: bool = False
+) -> SignReadout | LargestReadout:
+    """The readout of a machine with one output for two classes, and one for each of more."""
+    if len(classes) == 2:
+        return SignReadout(classes, probability)
+    return LargestReadout(classes, probability, half_digits)

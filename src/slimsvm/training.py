@@ -1,13 +1,22 @@
-"""What an estimator is fitted to: distinct rows, targets and weights, in an order of their own."""
+"""What training starts from and ends with: rows, targets and weights; an expansion and what else is known.
+
+`TrainingSet` merges equal rows and puts them in an order of their own, holds a part out, and gives the kernel matrix.
+`Trained` is what every method returns.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from .expansion import KernelExpansion
 from .kernel_order import hashed, kernel_order
+from .kernels import Kernel
+from .problem import KernelGram
+from .readout import Probability
 from .rows import Array, Rows, distinct_rows
 
 
@@ -18,12 +27,21 @@ class TrainingSet:
     Parameters
     ----------
     X : array or CSR of shape (n, d)
+        For a precomputed kernel the square matrix of kernel values.
     Y : array of shape (n, k)
         Targets, or labels -1 and +1 against the rest.
     weight : array of shape (n,)
-        Positive weights.
+        Positive weights, class weights included.
     rows : array of shape (n,)
         Number each row has in what the user gave.
+    codes : array of shape (n,)
+        Number of the class of each row, or of its target among the different ones.
+    given_weight : array of shape (n,)
+        The weights without those of the classes.
+    classify : bool
+        Whether Y holds labels.
+    precomputed : bool
+        Whether X holds kernel values.
     distinct : bool
         Whether it is known that no two rows of X are equal.
     """
@@ -32,42 +50,124 @@ class TrainingSet:
     Y: Array
     weight: Array
     rows: Array
+    codes: Array
+    given_weight: Array
+    classify: bool = False
+    precomputed: bool = False
     distinct: bool = False
 
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.weight)
 
-def with_mean_targets(
-    X: Rows, Y: Array, weight: Array, rows: Array, *, precomputed: bool = False
-) -> TrainingSet:
-    """Merge equal rows of X; their target is the weighted mean.
+    @property
+    def mean(self) -> Array:  # (k,)
+        """Weighted mean of the targets."""
+        mean: Array = self.weight @ self.Y / self.weight.sum()
+        return mean
 
-    For the squared loss this is the same problem: the objective changes by a constant only. The order of
-    the result depends on the values of the rows and not on their order, of a kernel matrix (`precomputed`) too.
-    """
-    first, group = _in_order(X, Y, weight, precomputed)
-    total = np.bincount(group, weights=weight, minlength=first.size)
-    means = np.column_stack(
-        [np.bincount(group, weights=weight * y, minlength=first.size) / total for y in Y.T]
-    )
-    return TrainingSet(X[first], means, total, rows[first])
+    def merged_by_row(self) -> TrainingSet:
+        """Merge equal rows of X; their target is the weighted mean.
+
+        For the squared loss this is the same problem: the objective changes by a constant only. The order of the
+        result depends on the values of the rows and not on their order, of a kernel matrix too.
+        """
+        first, group = _in_order(self.X, self.Y, self.weight, self.precomputed)
+        total = np.bincount(group, weights=self.weight, minlength=first.size)
+        means = np.column_stack(
+            [np.bincount(group, weights=self.weight * y, minlength=first.size) / total for y in self.Y.T]
+        )
+        return self._merged(first, group, total, means, distinct=True)
+
+    def merged_by_row_and_target(self) -> TrainingSet:
+        """Merge rows that are equal in X and in their class or target, as `merged_by_row` does for X alone.
+
+        The rows of the first class come first.
+        """
+        first, group = _in_order(self.X, self.Y, self.weight, self.precomputed)
+        kinds, first_of_kind, kind = np.unique(
+            self.codes * first.size + group, return_index=True, return_inverse=True
+        )
+        total = np.bincount(kind, weights=self.weight, minlength=kinds.size)
+        return self._merged(
+            first_of_kind, kind, total, self.Y[first_of_kind], distinct=kinds.size == first.size
+        )
+
+    def _merged(self, first: Array, group: Array, total: Array, Y: Array, *, distinct: bool) -> TrainingSet:
+        return replace(
+            self,
+            X=part_of_rows(self.X, first, self.precomputed),
+            Y=Y,
+            weight=total,
+            rows=self.rows[first],
+            codes=self.codes[first],
+            given_weight=np.bincount(group, weights=self.given_weight, minlength=first.size),
+            distinct=distinct,
+        )
+
+    def gram(self, kernel: Kernel, n_threads: int = 1) -> KernelGram:
+        """The kernel matrix of the rows."""
+        return KernelGram(kernel, self.X, n_threads)
+
+    def vectors(self, chosen: Array) -> Rows:
+        """What stands for these rows in an expansion: the rows, or their numbers for a precomputed kernel."""
+        return self.rows[chosen][:, None] if self.precomputed else self.X[chosen]
 
 
-def with_equal_targets(
-    X: Rows, codes: Array, Y: Array, weight: Array, rows: Array, *, precomputed: bool = False
-) -> TrainingSet:
-    """Merge rows that are equal in X and in their class, as `with_mean_targets` does for X alone.
-
-    The rows of the first class come first.
+@dataclass(frozen=True)
+class Trained:
+    """What training ends with.
 
     Parameters
     ----------
-    codes : array of shape (n,)
-        The class of each row as a number from 0.
+    expansion : KernelExpansion
+    support : array of shape (m,) or None
+        Number each vector has in what the user gave; None where vectors are no training rows.
+    n_iter : int
+        Iterations of the method.
+    probability : Probability or None
+        How the outputs become probabilities.
+    extras : mapping
+        What only this method knows, by the name of the fitted attribute (`gap_`, `path_`).
     """
-    first, group = _in_order(X, Y, weight, precomputed)
-    kinds, first_of_kind, kind = np.unique(codes * first.size + group, return_index=True, return_inverse=True)
-    total = np.bincount(kind, weights=weight, minlength=kinds.size)
-    distinct = kinds.size == first.size
-    return TrainingSet(X[first_of_kind], Y[first_of_kind], total, rows[first_of_kind], distinct)
+
+    expansion: KernelExpansion
+    support: Array | None = None
+    n_iter: int = 1
+    probability: Probability | None = None
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def on_rows(
+        cls,
+        data: TrainingSet,
+        kernel: Kernel,
+        alpha: Array,  # (m, k)
+        intercept: Array,  # (k,)
+        *,
+        chosen: Array | None = None,  # (m,)
+        **options: Any,
+    ) -> Trained:
+        """An expansion on rows of the training set (all, or those chosen) with coefficients alpha.
+
+        Rows whose coefficients are all zero are left out, and equal rows become one vector.
+        """
+        used = np.flatnonzero((alpha != 0).any(axis=1))
+        rows = used if chosen is None else chosen[used]
+        dtype = data.X.dtype
+        expansion = KernelExpansion(
+            kernel, data.vectors(rows), alpha[used].astype(dtype), intercept.astype(dtype)
+        )
+        compacted, kept = expansion.compact_with_rows()
+        return cls(compacted, data.rows[rows][kept], **options)
+
+
+def part_of_rows(X: Rows, rows: Array, precomputed: bool) -> Rows:
+    """Some rows of X, and of a kernel matrix the same columns."""
+    if len(rows) == X.shape[0] and (rows == np.arange(len(rows))).all():
+        return X
+    return X[rows][:, rows] if precomputed else X[rows]
 
 
 def _in_order(X: Rows, Y: Array, weight: Array, precomputed: bool) -> tuple[Array, Array]:
@@ -109,9 +209,7 @@ def class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array
     return factors
 
 
-def hold_out(
-    data: TrainingSet, fraction: float, rng: np.random.Generator, stratify: bool
-) -> tuple[Array, Array]:
+def hold_out(data: TrainingSet, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
     """Numbers of the rows to train on and to hold out; at least one row each, and each class in training.
 
     The rows are distinct and in an order of their own, so that the split depends on neither the order nor
@@ -120,7 +218,7 @@ def hold_out(
     n = len(data.weight)
     held = np.zeros(n, dtype=bool)
     kinds = data.Y.argmax(axis=1) if data.Y.shape[1] > 1 else (data.Y[:, 0] > 0).astype(np.intp)
-    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)] if stratify else [np.arange(n)]
+    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)] if data.classify else [np.arange(n)]
     for group in groups:
         size = min(len(group) - 1, round(fraction * len(group)))
         held[rng.choice(group, size=max(0, size), replace=False)] = True

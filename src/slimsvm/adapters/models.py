@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -22,10 +22,14 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
+from ..inputs import Inputs
 from ..kernels import RBF, FunctionKernel, Kernel, Precomputed, as_kernel
-from ..methods.base import KernelClassifier, KernelEstimator, KernelRegressor
+from ..methods import SparseKernelDensity, ZeroNormSelector
+from ..methods.base import KernelEstimator
+from ..model import Model
+from ..readout import FeaturesReadout, InlierReadout, Readout, SignReadout, ValueReadout, VotesReadout
 from ..rows import Array, Rows, as_rows
-from .slim import SlimClassifier, SlimOutlierDetector, SlimRegressor, SlimTransformer
+from .slim import SlimModel, slim
 
 ACCEPTED = (
     "SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA, GaussianProcessRegressor, a Pipeline that "
@@ -35,34 +39,34 @@ ACCEPTED = (
 
 @dataclass(frozen=True)
 class Reducible:
-    """A model seen by the reduction.
+    """A fitted estimator seen by the reduction.
 
     Parameters
     ----------
-    expansion : KernelExpansion
-        The model's function as it is stored, with equal vectors not merged.
+    model : Model
+        Its expansion as it is stored, with equal vectors not merged.
     build : callable
         From an expansion and, where its vectors are among the original ones, their numbers (else None), the
-        fitted model.
-    signs : callable or None
-        For a classifier: from labels the signs -1, 0, +1 of shape (n, n_outputs) its outputs should have.
-    has_targets : bool
-        Whether the outputs are predictions of a target y.
+        fitted estimator.
     vector_labels : array of shape (m,) or None
-        The labels of the vectors, where the model tells them.
+        The labels of the vectors, where the estimator tells them.
     """
 
-    expansion: KernelExpansion
+    model: Model
     build: Callable[[KernelExpansion, Array | None], Any]
-    signs: Callable[[Array], Array] | None = None
-    has_targets: bool = False
     vector_labels: Array | None = None
+
+    @property
+    def expansion(self) -> KernelExpansion:
+        """The expansion of the model."""
+        return self.model.expansion
 
 
 def as_reducible(model: Any, X: Any = None) -> Reducible:
     """Look at a fitted model; X is what it was trained on, which some kernels need."""
     if isinstance(model, KernelExpansion):
-        return Reducible(model, lambda expansion, kept: SlimTransformer(expansion))
+        width = model.vectors.shape[1]
+        return _as_slim(Model(Inputs(width), model, FeaturesReadout()), None)
     for kinds, adapter in _ADAPTERS:
         if isinstance(model, kinds):
             check_is_fitted(model)
@@ -73,12 +77,23 @@ def as_reducible(model: Any, X: Any = None) -> Reducible:
     raise TypeError(f"model must be {ACCEPTED}; got {type(model).__name__}{hint}.")
 
 
-def _dressed(model: Any, slim: Any) -> Any:
-    """Give the slim model what the original knows about its features."""
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(slim, name, copy.copy(getattr(model, name)))
-    return slim
+def _as_slim(model: Model, original: Any, vector_labels: Array | None = None) -> Reducible:
+    """A model whose smaller versions are slim estimators that know the features of the original."""
+
+    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
+        made = slim(replace(model, expansion=smaller))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(original, name):
+                setattr(made, name, copy.copy(getattr(original, name)))
+        return made
+
+    return Reducible(model, build, vector_labels)
+
+
+def _model_of(original: Any, expansion: KernelExpansion, readout: Readout) -> Model:
+    names = getattr(original, "feature_names_in_", None)
+    n_features = getattr(original, "n_features_in_", expansion.vectors.shape[1])
+    return Model(Inputs(int(n_features), None if names is None else tuple(names)), expansion, readout)
 
 
 def _trained_rows(model: Any, X: Any, numbers: Array, n_trained: int) -> Rows:
@@ -132,53 +147,25 @@ def pair_coefficients(dual_coef: Array, n_support: Array) -> Array:  # (c - 1, m
     return coef
 
 
-def _pair_signs(labels: Array, classes: Array) -> Array:  # (n,) -> (n, n_outputs)
-    codes = _codes(labels, classes)
-    if len(classes) == 2:
-        return np.where(codes == 1, 1.0, -1.0)[:, None]
-    first, second = np.triu_indices(len(classes), 1)
-    return (codes[:, None] == first).astype(np.float64) - (codes[:, None] == second)
-
-
-def _rest_signs(labels: Array, classes: Array) -> Array:  # (n,) -> (n, n_outputs)
-    if len(classes) == 2:
-        return _pair_signs(labels, classes)
-    return np.where(_codes(labels, classes)[:, None] == np.arange(len(classes)), 1.0, -1.0)
-
-
-def _codes(labels: Array, classes: Array) -> Array:
-    unknown = np.setdiff1d(labels, classes)
-    if len(unknown):
-        raise ValueError(f"y has the label {unknown[:1].tolist()[0]!r}, which is not a class of the model.")
-    return np.searchsorted(classes, labels)
-
-
 def _classifier(model: Any, X: Any) -> Reducible:
     kernel = _libsvm_kernel(model)
     dual_coef = _libsvm_coef(model)
     two = len(model.classes_) == 2
     coef = dual_coef.T if two else pair_coefficients(dual_coef, model.n_support_)
     expansion = KernelExpansion(kernel, _libsvm_vectors(model, kernel, X), coef, model.intercept_)
-    classes = model.classes_.copy()
-
-    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
-        slim = SlimClassifier(
-            smaller, classes,
-            decision_function_shape=model.decision_function_shape, break_ties=model.break_ties,
-        )  # fmt: skip
-        return _dressed(model, slim)
-
-    labels = np.repeat(classes, model.n_support_)
-    return Reducible(expansion, build, partial(_pair_signs, classes=classes), vector_labels=labels)
+    readout: Readout = SignReadout(model.classes_, zero=1)
+    if not two:
+        by_pairs = model.decision_function_shape == "ovo"
+        readout = VotesReadout(model.classes_, break_ties=model.break_ties, one_for_each_pair=by_pairs)
+    labels = np.repeat(model.classes_, model.n_support_)
+    return _as_slim(_model_of(model, expansion, readout), model, labels)
 
 
 def _support_regressor(model: Any, X: Any) -> Reducible:
     kernel = _libsvm_kernel(model)
     vectors = _libsvm_vectors(model, kernel, X)
     expansion = KernelExpansion(kernel, vectors, _libsvm_coef(model).T, model.intercept_)
-    return Reducible(
-        expansion, lambda smaller, kept: _dressed(model, SlimRegressor(smaller)), has_targets=True
-    )
+    return _as_slim(_model_of(model, expansion, ValueReadout()), model)
 
 
 def _one_class(model: Any, X: Any) -> Reducible:
@@ -186,9 +173,7 @@ def _one_class(model: Any, X: Any) -> Reducible:
     vectors = _libsvm_vectors(model, kernel, X)
     expansion = KernelExpansion(kernel, vectors, _libsvm_coef(model).T, model.intercept_)
     offset = float(np.ravel(model.offset_)[0])
-    return Reducible(
-        expansion, lambda smaller, kept: _dressed(model, SlimOutlierDetector(smaller, offset=offset))
-    )
+    return _as_slim(_model_of(model, expansion, InlierReadout(offset)), model)
 
 
 def _pairwise_kernel(model: Any, gamma: float | None) -> Kernel:
@@ -224,11 +209,7 @@ def _ridge(model: Any, X: Any) -> Reducible:
     one_target = coef.ndim == 1
     coef = coef.reshape(len(coef), -1)
     expansion = KernelExpansion(kernel, _fitted_rows(model, kernel), coef, np.zeros(coef.shape[1]))
-    return Reducible(
-        expansion,
-        lambda smaller, kept: _dressed(model, SlimRegressor(smaller, one_target=one_target)),
-        has_targets=True,
-    )
+    return _as_slim(_model_of(model, expansion, ValueReadout(one_target)), model)
 
 
 def _principal_components(model: Any, X: Any) -> Reducible:
@@ -241,9 +222,7 @@ def _principal_components(model: Any, X: Any) -> Reducible:
     centerer = model._centerer
     intercept = centerer.K_fit_all_ * scaled.sum(axis=0) - centerer.K_fit_rows_ @ scaled
     expansion = KernelExpansion(kernel, _fitted_rows(model, kernel), scaled - scaled.mean(axis=0), intercept)
-    return Reducible(
-        expansion, lambda smaller, kept: _dressed(model, SlimTransformer(smaller, prefix="kernelpca"))
-    )
+    return _as_slim(_model_of(model, expansion, FeaturesReadout("kernelpca")), model)
 
 
 def _gaussian_process(model: Any, X: Any) -> Reducible:
@@ -257,11 +236,7 @@ def _gaussian_process(model: Any, X: Any) -> Reducible:
     scale, shift = np.atleast_1d(model._y_train_std), np.atleast_1d(model._y_train_mean)
     intercept = np.broadcast_to(shift, (alpha.shape[1],)).astype(np.float64)
     expansion = KernelExpansion(kernel, as_rows(model.X_train_), factor * alpha * scale, intercept)
-    return Reducible(
-        expansion,
-        lambda smaller, kept: _dressed(model, SlimRegressor(smaller, one_target=one_target)),
-        has_targets=True,
-    )
+    return _as_slim(_model_of(model, expansion, ValueReadout(one_target)), model)
 
 
 def _process_kernel(kernel: Any, d: int) -> tuple[float, Kernel]:
@@ -286,34 +261,26 @@ def _process_kernel(kernel: Any, d: int) -> tuple[float, Kernel]:
 
 
 def _ours(model: Any, X: Any) -> Reducible:
-    """An estimator of this library: a copy with other arrays."""
+    """An estimator of this library: the same around another expansion."""
 
     def build(smaller: KernelExpansion, kept: Array | None) -> Any:
-        slim = copy.copy(model)
-        if hasattr(slim, "support_"):
-            support = slim.support_
-            del slim.support_
-            slim._store(smaller, support[kept] if kept is not None else None)
-        else:
-            slim._store(smaller, None)
-        return slim
+        support = getattr(model, "support_", None)
+        return model._with_expansion(smaller, None if support is None or kept is None else support[kept])
 
-    signs = None
-    if isinstance(model, KernelClassifier):
-        signs = partial(_rest_signs, classes=model.classes_)
-    return Reducible(model.expansion_, build, signs, has_targets=isinstance(model, KernelRegressor))
+    return Reducible(model.model_, build)
 
 
 def _slim(model: Any, X: Any) -> Reducible:
     """A model that was reduced before."""
+    return _as_slim(model.model, model)
 
-    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
-        slim = copy.copy(model)
-        slim.expansion = smaller
-        return slim
 
-    signs = partial(_pair_signs, classes=model.classes_) if isinstance(model, SlimClassifier) else None
-    return Reducible(model.expansion, build, signs, has_targets=isinstance(model, SlimRegressor))
+def _refused(model: Any, X: Any) -> NoReturn:
+    why = {
+        "SparseKernelDensity": "its weights must stay a density; fit it again with max_vectors",
+        "ZeroNormSelector": "it selects features and has no vectors",
+    }[type(model).__name__]
+    raise TypeError(f"{type(model).__name__} cannot be reduced: {why}.")
 
 
 _ADAPTERS: list[tuple[Any, Callable[[Any, Any], Reducible]]] = [
@@ -323,6 +290,7 @@ _ADAPTERS: list[tuple[Any, Callable[[Any, Any], Reducible]]] = [
     ((KernelRidge,), _ridge),
     ((KernelPCA,), _principal_components),
     ((GaussianProcessRegressor,), _gaussian_process),
+    ((SparseKernelDensity, ZeroNormSelector), _refused),
     ((KernelEstimator,), _ours),
-    ((SlimClassifier, SlimRegressor, SlimOutlierDetector, SlimTransformer), _slim),
+    ((SlimModel,), _slim),
 ]

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
 from ..kernels import is_positive_definite
-from ..methods.base import n_threads
 from ..reduction.exact import simplify
 from ..reduction.prune import CRITERIA, RIDGE, Block, Pruned, prune
 from ..reduction.refine import fitting, refine, smallest
@@ -23,6 +22,7 @@ from ..reduction.task import Reduction
 from ..reduction.watch import HELD_BYTES, EveryStep, NowAndThen, with_coef
 from ..refinement import has_gradient
 from ..rows import Array
+from ..threads import n_threads
 from .start import Start
 
 METHODS = ("prune", "exact", "refine")
@@ -161,6 +161,8 @@ def reduce(
         method, criterion, float(max_loss), max_vectors, scoring, refit, float(ridge), tol, max_iter
     )
     threads = n_threads(n_jobs)
+    if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
+        model = model.estimator_
     if isinstance(model, Pipeline):
         check_is_fitted(model)
         *before, (name, last) = model.steps

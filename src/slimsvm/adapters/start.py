@@ -10,13 +10,14 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from ..adapters.models import Reducible, as_reducible
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
 from ..problem import DENSE_LIMIT_BYTES, _gigabytes
+from ..readout import LabelReadout, ValueReadout
 from ..reduction.parts import prune_in_parts
 from ..reduction.task import Margins, Targets, Task
 from ..rows import Array, Rows, as_rows
+from .models import Reducible, as_reducible
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Start:
 
     def scorer(self, scoring: Any) -> Any:
         """Return a function like `loss` that gives the score."""
-        if self.y is None and (self.reducible.signs is not None or self.reducible.has_targets):
+        if self.y is None and isinstance(self.reducible.model.readout, LabelReadout | ValueReadout):
             raise ValueError("y is needed for scoring; give X and y, best rows kept for validation.")
         scorer = check_scoring(self.build(self.expansion, None), scoring=scoring)
         return lambda smaller, rows: float(scorer(self.build(smaller, rows), self.X, self.y))
@@ -146,15 +147,16 @@ def _task(
 ) -> tuple[Task, Array]:
     """How the outputs are judged, and what the model says now."""
     outputs = reducible.expansion(X, n_threads=n_threads).astype(np.float64)
-    if reducible.signs is not None:
+    readout = reducible.model.readout
+    if isinstance(readout, LabelReadout):
         if y is not None:
             labels = column_or_1d(y, warn=True)
         elif X is reducible.expansion.vectors and reducible.vector_labels is not None:
             labels = reducible.vector_labels
         else:
             labels = original.predict(X)
-        return Margins(reducible.signs(labels), weight), outputs
-    if reducible.has_targets and y is not None:
+        return Margins(readout.signs(readout.codes_of(labels)), weight), outputs
+    if isinstance(readout, ValueReadout) and y is not None:
         values = np.asarray(y, dtype=np.float64).reshape(len(outputs), -1)
         if values.shape != outputs.shape:
             raise ValueError(

@@ -1,8 +1,8 @@
 """The demonstration behind `make demo`: an SVC found by a search, beside machines with a few vectors.
 
-Run it with `python -m slimsvm.cli.demo`. On data that needs no download it searches C and gamma of scikit-learn's SVC, fits
-`CompactSVC`, which has nothing to search, and reduces the SVC; for each it shows the accuracy on rows it has not seen,
-the size, how fast it predicts and how long it took. A picture shows where the vectors lie and what the size costs.
+On data that needs no download it searches C and gamma of scikit-learn's SVC, fits `CompactSVC`, which has nothing to
+search, and reduces the SVC; for each it shows the accuracy on rows it has not seen, the size, how fast
+it predicts and how long it took. A picture shows where the vectors lie and what the size costs.
 """
 
 from __future__ import annotations

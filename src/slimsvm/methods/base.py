@@ -1,45 +1,261 @@
-"""What all estimators share: parameters, validation, labels, weights, prediction.
+"""The one `fit` and the one `predict`: what all estimators share.
 
-A fitted estimator holds plain arrays; `expansion_` puts them together as a `KernelExpansion`, which does all
-the evaluating.
+fit: validate -> TrainingSet -> kernel -> `_train`, which each method writes -> store. A fitted estimator holds two
+values, `expansion_` and `readout_`, and what only its method knows; everything else is seen through them.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from ..expansion import KernelExpansion
-from ..kernels import KERNELS, RBF, Kernel, Precomputed, as_kernel, resolve_gamma
-from ..plain_rows import plain_outputs
-from ..problem import KernelGram
+from ..inputs import Inputs
+from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
+from ..model import Model
+from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
-from ..threads import n_threads as n_threads
-from ..threads import one_blas_thread as one_blas_thread
-from ..training import TrainingSet, class_weights
+from ..threads import n_threads, one_blas_thread
+from ..training import Trained, TrainingSet, class_weights, part_of_rows
+from .progress import FitProgress
+
+# What stays of a fitted estimator when its model is replaced by a smaller one.
+KEPT = ("n_features_in_", "feature_names_in_", "n_iter_", "readout_")
 
 
-class KernelEstimator(BaseEstimator):
-    """Parameters every kernel machine has, and what follows from them alone."""
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """Leave the estimator as it was if what is done within fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+@dataclass
+class Run:
+    """What a training run is given besides the data.
+
+    Parameters
+    ----------
+    estimator : estimator
+    progress : FitProgress
+    """
+
+    estimator: Any
+    progress: FitProgress
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """A generator of our own from `random_state`."""
+        return np.random.default_rng(check_random_state(self.estimator.random_state).randint(2**31 - 1))
+
+    @property
+    def n_threads(self) -> int:
+        """Threads for kernel values."""
+        return n_threads(self.estimator.n_jobs)
+
+    @property
+    def name(self) -> str:
+        """Name of the estimator, for messages."""
+        return type(self.estimator).__name__
+
+
+class FittedModel(BaseEstimator):
+    """A fitted model seen from outside: its parts, and its outputs for rows.
+
+    A subclass has `expansion_` and `readout_` once it is fitted, as attributes or as properties.
+    """
+
+    expansion_: KernelExpansion
+    readout_: Any
+    n_jobs: int | None
+
+    @property
+    def model_(self) -> Model:
+        """The whole model as a value: inputs, expansion, readout."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        n_features = getattr(self, "n_features_in_", self.expansion_.vectors.shape[1])
+        return Model(
+            Inputs(int(n_features), None if names is None else tuple(names)), self.expansion_, self.readout_
+        )
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The vectors, of shape (n_vectors, n_features)."""
+        check_is_fitted(self)
+        return self.expansion_.vectors
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of shape (n_outputs, n_vectors)."""
+        check_is_fitted(self)
+        return self.expansion_.coef.T
+
+    @property
+    def intercept_(self) -> Array:
+        """Intercepts of shape (n_outputs,), added to the outputs."""
+        check_is_fitted(self)
+        return self.expansion_.intercept
+
+    @property
+    def n_vectors_(self) -> int:
+        """Number of vectors."""
+        check_is_fitted(self)
+        return self.expansion_.n_vectors
+
+    @property
+    def gamma_(self) -> float | Array:
+        """Width of the kernel, or factor of its products; an array if each feature has its own."""
+        check_is_fitted(self)
+        gamma = getattr(self.expansion_.kernel, "gamma", None)
+        if gamma is None:
+            raise AttributeError(f"the kernel of this {type(self).__name__} has no gamma.")
+        return np.array(gamma) if isinstance(gamma, tuple) else gamma
+
+    def _rows(self, X: Any) -> Rows:
+        """Rows as the model takes them, checked."""
+        check_is_fitted(self)
+        return as_rows(
+            validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+            )
+        )
+
+    def _outputs(self, X: Any) -> Array:  # (n, n_outputs)
+        """Outputs of the expansion; rows that need no check take the short way."""
+        threads = 1 if self.n_jobs is None else n_threads(self.n_jobs)
+        if "feature_names_in_" not in self.__dict__:
+            expansion: KernelExpansion | None = getattr(self, "expansion_", None)
+            outputs = None if expansion is None else expansion.plain_outputs(X, threads)
+            if outputs is not None:
+                return outputs
+        X = self._rows(X)
+        with one_blas_thread():
+            return self.expansion_(X, n_threads=threads)
+
+
+class PredictsMixin:
+    """`predict`: what the readout makes of the outputs."""
+
+    def predict(self: Any, X: Any) -> Array:
+        """Class or value of each row of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,), or (n, n_targets) for a model of several targets
+        """
+        outputs = self._outputs(X)
+        return self.readout_.answer(outputs)
+
+
+class DecidesMixin(PredictsMixin):
+    """Classes, and the outputs that decide between them."""
+
+    @property
+    def classes_(self: Any) -> Array:
+        """The class labels."""
+        check_is_fitted(self)
+        classes: Array = self.readout_.classes
+        return classes
+
+    def decision_function(self: Any, X: Any) -> Array:
+        """Outputs for the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,) for two classes, (n, n_classes) for more
+            Positive means the second class of `classes_`; with more classes the largest wins.
+        """
+        outputs = self._outputs(X)
+        return self.readout_.scores(outputs)
+
+
+class ProbabilitiesMixin:
+    """`predict_proba`, for classifiers whose outputs have a probability."""
+
+    def predict_proba(self: Any, X: Any) -> Array:
+        """Probability of each class; the largest is that of the class `predict` gives.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+        """
+        outputs = self._outputs(X)
+        return self.readout_.probabilities(outputs)
+
+
+class TrainedEstimator(FittedModel):
+    """How an estimator becomes a fitted one, or one around another expansion."""
+
+    def _store(self, trained: Trained, readout: Readout) -> None:
+        """Become the trained model; nothing of an earlier fit stays."""
+        new: dict[str, Any] = {
+            "expansion_": trained.expansion,
+            "readout_": readout,
+            "n_iter_": trained.n_iter,
+        }
+        if trained.support is not None:
+            new["support_"] = trained.support
+        self._forget(("n_features_in_", "feature_names_in_"))
+        self.__dict__.update(new | dict(trained.extras))
+
+    def _forget(self, keep: tuple[str, ...]) -> None:
+        """Drop every fitted attribute but these."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in keep]:
+            delattr(self, name)
+
+    def _with_expansion(self, expansion: KernelExpansion, support: Array | None) -> Self:
+        """The same estimator around another expansion; what belongs to the old one only is left out."""
+        other = copy.copy(self)
+        other._forget(KEPT)
+        other.expansion_ = expansion
+        if support is not None:
+            other.__dict__["support_"] = support
+        return other
+
+
+class KernelEstimator(TrainedEstimator):
+    """Parameters every kernel machine has, and how it is fitted."""
 
     kernel: Any
     gamma: Any
     degree: int
     coef0: float
     random_state: Any
-    n_jobs: int | None
+
+    # what `_train` consists of, as scikit-learn's callbacks see it
+    _stages: ClassVar[tuple[str, ...]] = ()
+    # whether equal rows become one only where their targets are equal too; otherwise their target is the mean
+    _merges_equal_targets: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), HasMethods(["__call__", "diag", "expand"]), callable],
@@ -66,182 +282,137 @@ class KernelEstimator(BaseEstimator):
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
 
-    def _rng(self) -> np.random.Generator:
-        """A generator of our own from `random_state`."""
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        """Train on data whose equal rows are merged: what a method is."""
+        raise NotImplementedError
 
-    def _check_fit_input(self, X: Any, y: Any, **y_options: Any) -> tuple[Rows, Any]:
-        X, y = validate_data(
+    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, Any]:
+        """Validated data without rows of weight zero, and what `_readout` needs to know of y."""
+        raise NotImplementedError
+
+    def _readout(self, known: Any, trained: Trained) -> Readout:
+        """How the outputs are answered."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """The way from data to a fitted estimator, the same for all methods."""
+        with unchanged_on_failure(self), one_blas_thread():
+            progress = FitProgress(self, len(self._stages), X, y, sample_weight)
+            data, known = self._training_set(X, y, sample_weight)
+            data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
+            trained = self._train(data, self._kernel_for(data), Run(self, progress))
+            self._store(trained, self._readout(known, trained))
+            progress.finish()
+        return self
+
+    def _checked(self, X: Any, y: Any, **options: Any) -> Any:
+        """X, or X and y, as training takes them."""
+        checked = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-            accept_large_sparse=True, **y_options,
+            accept_large_sparse=True, **options,
         )  # fmt: skip
-        if self._is_precomputed and X.shape[0] != X.shape[1]:
+        shape = (checked if isinstance(y, str) else checked[0]).shape
+        if self._is_precomputed and shape[0] != shape[1]:
             raise ValueError(
-                f"X must be the square matrix of kernel values for kernel='precomputed', got shape {X.shape}."
+                f"X must be the square matrix of kernel values for kernel='precomputed', got shape {shape}."
             )
-        return as_rows(X), y
+        return checked
 
-    def _check_weight(self, sample_weight: Any, X: Rows) -> Array:
-        """Sample weights as float64; at least one must be positive."""
-        if sample_weight is None:
-            return np.ones(X.shape[0])
-        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weight > 0).any():
-            raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
-        return weight
-
-    def _resolved_kernel(self, X: Rows, weight: Array) -> Kernel:
-        """The kernel for these rows; stores `gamma_`."""
+    def _kernel_for(self, data: TrainingSet) -> Kernel:
+        """The kernel that `kernel` and `gamma` name, for these rows."""
+        gamma: float | Array = 1.0
         if isinstance(self.kernel, str) and self.kernel in ("rbf", "laplacian", "poly", "sigmoid"):
-            self.gamma_ = resolve_gamma(self.gamma, X, weight)
-            if isinstance(self.gamma_, np.ndarray) and len(self.gamma_) != X.shape[1]:
-                raise ValueError(f"gamma has {len(self.gamma_)} entries, but X has {X.shape[1]} features.")
-        return self._fitted_kernel()
+            gamma = resolve_gamma(self.gamma, data.X, data.weight)
+            if isinstance(gamma, np.ndarray) and len(gamma) != data.X.shape[1]:
+                raise ValueError(f"gamma has {len(gamma)} entries, but X has {data.X.shape[1]} features.")
+        return as_kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _fitted_kernel(self) -> Kernel:
-        return as_kernel(self.kernel, getattr(self, "gamma_", 1.0), self.degree, self.coef0)
 
-    def _gram(self, kernel: Kernel, data: TrainingSet, rows: Array) -> KernelGram:
-        """The kernel matrix of the training set; `rows` numbers the rows it was made from."""
-        X = data.X
-        if isinstance(kernel, Precomputed):
-            X = X[:, np.searchsorted(rows, data.rows)]
-        return KernelGram(kernel, X, n_threads(self.n_jobs))
+def checked_weight(sample_weight: Any, X: Rows) -> Array:
+    """Sample weights as float64; at least one must be positive."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not (weight > 0).any():
+        raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
+    return weight
 
-    def _store(self, expansion: KernelExpansion, support: Array | None) -> None:
-        self.support_vectors_ = expansion.vectors
-        self.dual_coef_ = expansion.coef.T.copy()
-        self.intercept_ = expansion.intercept.copy()
-        self.n_vectors_ = expansion.n_vectors
-        if support is not None:
-            self.support_ = support
 
-    def _store_rows(self, X: Rows, rows: Array, kernel: Kernel, alpha: Array, intercept: Array) -> None:
-        """Store the expansion over training rows `rows` (X holds them) with coefficients alpha.
+class _FitsMixin:
+    """`fit` on rows and targets."""
 
-        Rows whose coefficients are all zero are left out, and equal rows become one vector.
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train the machine; an estimator whose fit fails or is interrupted stays as it was.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+            For kernel="precomputed" the square matrix of kernel values.
+        y : array-like of shape (n,), or (n, n_targets) for several targets
+            Labels of any type for classifiers, numbers for regression.
+        sample_weight : array-like of shape (n,) or None
+            A row of weight 2 is a row twice, a row of weight 0 is absent.
+
+        Returns
+        -------
+        self
         """
-        used = np.flatnonzero((alpha != 0).any(axis=1))
-        vectors = rows[used][:, None] if isinstance(kernel, Precomputed) else X[used]
-        dtype = X.dtype
-        expansion = KernelExpansion(kernel, vectors, alpha[used].astype(dtype), intercept.astype(dtype))
-        compacted, kept = expansion.compact_with_rows()
-        self._store(compacted, rows[used][kept])
-
-    @property
-    def expansion_(self) -> KernelExpansion:
-        """The fitted model as a value."""
-        check_is_fitted(self)
-        return KernelExpansion(
-            self._fitted_kernel(), self.support_vectors_, self.dual_coef_.T, self.intercept_
-        )
-
-    def _plain_outputs(self, X: Any) -> Array | None:  # (n, n_outputs)
-        """Outputs for rows that need no check; None where `_outputs` has to take the careful way."""
-        fitted = vars(self)
-        if "support_vectors_" not in fitted or "feature_names_in_" in fitted:
-            return None
-        if isinstance(self.kernel, str):
-            gamma = fitted.get("gamma_") if self.kernel == "rbf" else None
-        else:
-            gamma = self.kernel.gamma if type(self.kernel) is RBF else None
-        if gamma is None:
-            return None
-        return plain_outputs(
-            X, gamma, self.support_vectors_, self.dual_coef_.T, self.intercept_, n_threads(self.n_jobs)
-        )
-
-    def _outputs(self, X: Any) -> Array:  # (n, n_outputs)
-        outputs = self._plain_outputs(X)
-        if outputs is not None:
-            return outputs
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
-        return self.expansion_(as_rows(X), n_threads=n_threads(self.n_jobs))
+        return self._fit(X, y, sample_weight)
 
 
-class KernelClassifier(ClassifierMixin, KernelEstimator):
+class KernelClassifier(_FitsMixin, DecidesMixin, ClassifierMixin, KernelEstimator):
     """Labels, class weights and the decision: the sign for two classes, the largest output for more."""
 
     class_weight: Any
+
+    # whether outputs are compared to half their digits
+    _half_digits: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    def _check_classes(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array, Array, Array, Array]:
-        """Validated X, class codes, labels Y (n, k), weights and row numbers, without zero weights.
+    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, Array]:
+        return classified(self, X, y, sample_weight)
 
-        Stores `classes_`. Rows of weight zero are as if absent.
-        """
-        X, y = self._check_fit_input(X, y)
-        check_classification_targets(y)
-        y = column_or_1d(y, warn=True)
-        weight = self._check_weight(sample_weight, X)
-        rows = np.flatnonzero(weight > 0)
+    def _readout(self, known: Array, trained: Trained) -> Readout:
+        return label_readout(known, trained.probability, half_digits=self._half_digits)
+
+
+def classified(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, Array]:
+    """The training set of a classifier, and its classes."""
+    X, y = model._checked(X, y)
+    check_classification_targets(y)
+    y = column_or_1d(y, warn=True)
+    weight = checked_weight(sample_weight, X)
+    rows = np.flatnonzero(weight > 0)
+    classes, codes = np.unique(y[rows], return_inverse=True)
+    factors = class_weights(model.class_weight, classes, codes, weight[rows])
+    if (factors == 0).any():
+        rows = rows[factors[codes] > 0]
         classes, codes = np.unique(y[rows], return_inverse=True)
-        factors = class_weights(self.class_weight, classes, codes, weight[rows])
-        if (factors == 0).any():
-            rows = rows[factors[codes] > 0]
-            classes, codes = np.unique(y[rows], return_inverse=True)
-            factors = factors[factors > 0]
-        if len(classes) < 2:
-            raise ValueError(
-                "y must have at least two classes among the rows of positive weight, but it has one class: "
-                f"{classes[0]!r}."
-            )
-        self.classes_ = classes
-        labels = codes[:, None] == np.arange(len(classes))
-        Y = np.where(labels[:, 1:] if len(classes) == 2 else labels, 1.0, -1.0)
-        return (
-            _rows_of(X, rows, self._is_precomputed),
-            codes,
-            Y,
-            weight[rows] * factors[codes],
-            rows,
+        factors = factors[factors > 0]
+    if len(classes) < 2:
+        raise ValueError(
+            "y must have at least two classes among the rows of positive weight, but it has one class: "
+            f"{classes.tolist()[0]!r}."
         )
-
-    def decision_function(self, X: Any) -> Array:
-        """Outputs for the rows of X.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,) for two classes, (n, n_classes) for more
-            Positive means the second class of `classes_`; with more classes the largest wins.
-        """
-        outputs = self._outputs(X)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
-
-    def predict(self, X: Any) -> Array:
-        """Class of each row of X.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        outputs = self.decision_function(X)
-        codes = self._winner(outputs) if outputs.ndim == 2 else outputs > 0
-        predicted: Array = self.classes_.take(codes)
-        return predicted
-
-    def _winner(self, outputs: Array) -> Array:  # (n, n_classes) -> (n,)
-        """The number of the class that wins each row."""
-        winner: Array = outputs.argmax(axis=1)
-        return winner
+    data = TrainingSet(
+        X=part_of_rows(X, rows, model._is_precomputed),
+        Y=label_readout(classes).signs(codes),
+        weight=weight[rows] * factors[codes],
+        rows=rows,
+        codes=codes,
+        given_weight=weight[rows],
+        classify=True,
+        precomputed=model._is_precomputed,
+    )
+    return data, classes
 
 
-class KernelRegressor(RegressorMixin, KernelEstimator):
+class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator):
     """One output per target."""
 
     def __sklearn_tags__(self) -> Any:
@@ -251,31 +422,21 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         tags.regressor_tags.poor_score = isinstance(self.kernel, str) and self.kernel == "sigmoid"
         return tags
 
-    def _check_targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Array, Array, Array]:
-        """Validated X, targets Y (n, k), weights and row numbers, without zero weights."""
-        X, y = self._check_fit_input(X, y, multi_output=True, y_numeric=True)
-        self._one_target = y.ndim == 1
-        weight = self._check_weight(sample_weight, X)
+    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, bool]:
+        X, y = self._checked(X, y, multi_output=True, y_numeric=True)
+        weight = checked_weight(sample_weight, X)
         rows = np.flatnonzero(weight > 0)
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[rows]
-        return _rows_of(X, rows, self._is_precomputed), Y, weight[rows], rows
+        data = TrainingSet(
+            X=part_of_rows(X, rows, self._is_precomputed),
+            Y=Y,
+            weight=weight[rows],
+            rows=rows,
+            codes=np.unique(Y, axis=0, return_inverse=True)[1].ravel(),
+            given_weight=weight[rows],
+            precomputed=self._is_precomputed,
+        )
+        return data, y.ndim == 1
 
-    def predict(self, X: Any) -> Array:
-        """Predicted target of each row of X.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,), or (n, n_targets) if y had two dimensions
-        """
-        outputs = self._outputs(X)
-        return outputs[:, 0] if self._one_target else outputs
-
-
-def _rows_of(X: Rows, rows: Array, precomputed: bool) -> Rows:
-    if len(rows) == X.shape[0]:
-        return X
-    return X[rows][:, rows] if precomputed else X[rows]
+    def _readout(self, known: bool, trained: Trained) -> Readout:
+        return ValueReadout(one_target=known)

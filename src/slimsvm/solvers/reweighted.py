@@ -19,13 +19,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
+from ..kernels import Kernel
+from ..problem import Dictionary
 from ..rows import Array
+from ..training import Trained, TrainingSet
 
 # A coefficient this far below the largest is zero for good. In the quadratic variant a dying coefficient is
 # squared in each round, so it passes from a hundredth to less than this in two rounds.
@@ -146,3 +149,36 @@ def reweighted(
 def without_effect(B: Array, columns: Array, coef: Array) -> bool:
     """Whether these coefficients of the columns of B move no output any more."""
     return bool(np.abs(B[:, columns] @ coef).max() < VANISHED)
+
+
+def trained_on_columns(
+    data: TrainingSet,
+    kernel: Kernel,
+    dictionary: Dictionary,
+    results: list[tuple[Reweighted, float]],
+    name: str,
+    **options: Any,
+) -> Trained:
+    """The union of the vectors of all outputs; each result comes with a constant added to its intercept."""
+    alpha = np.zeros((data.n, len(results)))
+    for output, (result, _) in enumerate(results):
+        alpha[dictionary.rows, output] = result.coef[1:]
+        result.warn_if_unfinished(name)
+    intercept = np.array([result.coef[0] + shift for result, shift in results])
+    longest = max(len(result.counts) for result, _ in results)
+    padded = [result.counts + (result.counts[-1],) * (longest - len(result.counts)) for result, _ in results]
+    return Trained.on_rows(
+        data, kernel, alpha, intercept,
+        n_iter=max(result.n_rounds for result, _ in results),
+        extras={"n_columns_": np.sum(padded, axis=0)},
+        **options,
+    )  # fmt: skip
+
+
+def warn_empty(name: str, what: str, advice: str) -> None:
+    """Say that no coefficient is left, what the model does then and what to change."""
+    warnings.warn(
+        f"{name}: every coefficient went to zero, and the model {what}; {advice}.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

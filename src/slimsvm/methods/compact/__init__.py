@@ -5,7 +5,7 @@ train models of growing size (`machines` says what both offer), `trial` cross-va
 is enough, `search` chooses, `calibration` turns outputs into probabilities.
 """
 
-from .calibration import fit_temperature, probabilities
+from .calibration import fit_temperature
 from .machines import Machine, Setting
 from .moved import MovedVectors
 from .observations import Observations
@@ -23,5 +23,4 @@ __all__ = [
     "Setting",
     "choose",
     "fit_temperature",
-    "probabilities",
 ]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize
 
+from ...readout import two_columns
 from ...rows import Array
 
 # Logarithms of the factor on the outputs: beyond them every probability is one half, or zero and one.
 FACTOR_RANGE = (-7.0, 7.0)
-
-
-def _two_columns(outputs: Array) -> Array:
-    return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
 
 
 def fit_temperature(outputs: Array, groups: Array, weight: Array) -> float:
@@ -26,7 +23,7 @@ def fit_temperature(outputs: Array, groups: Array, weight: Array) -> float:
         The class of each row as a number.
     weight : array of shape (n,)
     """
-    F = _two_columns(outputs)
+    F = two_columns(outputs)
     own = F[np.arange(len(F)), groups]
 
     def surprise(log_factor: float) -> float:
@@ -36,19 +33,3 @@ def fit_temperature(outputs: Array, groups: Array, weight: Array) -> float:
 
     found = optimize.minimize_scalar(surprise, bounds=FACTOR_RANGE, method="bounded")
     return float(np.exp(found.x))
-
-
-def probabilities(outputs: Array, factor: float) -> Array:  # (n, k) -> (n, n_classes)
-    """Probabilities of the classes; the largest is always that of the predicted class."""
-    F = _two_columns(outputs.astype(np.float64))
-    winner = F.argmax(axis=1)
-    P = np.exp(factor * (F - F.max(axis=1, keepdims=True)))
-    P /= P.sum(axis=1, keepdims=True)
-    # rounding may make two classes equal: the winner stays ahead by the least possible
-    rows = np.arange(len(P))
-    others = P.copy()
-    others[rows, winner] = -np.inf
-    rival = others.max(axis=1)
-    tied = rival >= P[rows, winner]
-    P[rows[tied], winner[tied]] = np.nextafter(rival[tied], 2.0)
-    return P

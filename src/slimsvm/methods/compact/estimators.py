@@ -3,27 +3,76 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
-from typing import Any, ClassVar, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from ...kernels import Kernel, as_kernel
 from ...losses import Squared, SquaredHinge
+from ...readout import Probability
 from ...refinement import RoundedHinge, RoundedInsensitive
 from ...rows import Array
-from ...training import with_equal_targets
-from ..base import KernelClassifier, KernelRegressor
-from ..progress import FitProgress
-from . import fit_temperature, probabilities
-from .fitting import STAGES, Compact
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
+from ..progress import CallbackSupportMixin
+from . import fit_temperature
+from .fitting import STAGES, CompactFit
 from .observations import whole_counts
 from .search import SETTING_ROWS
 from .trial import FOLDS
 
+_COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
+    "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
+    "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+    "max_latency_us": [Interval(Real, 0, None, closed="neither"), None],
+    "C": [Interval(Real, 0, None, closed="neither"), None],
+    "gamma": [*KernelEstimator._parameter_constraints["gamma"], None],
+    "widths": [StrOptions({"one", "per_feature", "auto"})],
+    "refine": ["boolean"],
+    "scale": ["boolean"],
+    "verbose": ["verbose"],
+}
 
-class CompactSVC(Compact, KernelClassifier):
+
+class Compact(CallbackSupportMixin, KernelEstimator):
+    """What both estimators share."""
+
+    _stages = STAGES
+
+    def _kernel_for(self, data: TrainingSet) -> Kernel:
+        return as_kernel(self.kernel, 1.0, self.degree, self.coef0)  # its width is searched or learnt
+
+    def fast_outputs(self, X: Array) -> Array:  # (n, n_outputs)
+        """Outputs without any check of the input: a few microseconds for one row of a small model.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            C-contiguous, of the dtype of `support_vectors_`, finite; kernel "rbf" only.
+        """
+        check_is_fitted(self)
+        return self.expansion_.unchecked_outputs(X)
+
+    def fast_predict(self, X: Array) -> Array:
+        """Answer for each row, without any check of the input, for single rows in a hurry.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            C-contiguous, of the dtype of `support_vectors_`, finite; kernel "rbf" only.
+
+        Returns
+        -------
+        array of shape (n,), or (n, n_targets) if y had two dimensions
+        """
+        answer: Array = self.readout_.answer(self.fast_outputs(X))
+        return answer
+
+
+class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     """Classifier with very few vectors, which are learnt; everything left at its default is chosen inside.
 
     Vectors, coefficients and, if it helps, widths of a Gaussian expansion are optimised together; width,
@@ -87,7 +136,7 @@ class CompactSVC(Compact, KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        **Compact._compact_constraints,
+        **_COMPACT_CONSTRAINTS,
     }
 
     def __init__(
@@ -125,75 +174,21 @@ class CompactSVC(Compact, KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose and train the model.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,) or None
-            Weights; if all are whole numbers they count observations.
-
-        Returns
-        -------
-        self
-        """
-        progress = FitProgress(self, len(STAGES), X, y, sample_weight)
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        given = np.ones(len(weight))
-        if sample_weight is not None:
-            every = np.asarray(sample_weight, dtype=np.float64)
-            given = every[rows] if every.ndim else np.full(len(rows), float(every))
-        self._kept_rows = rows
-        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
-        groups = data.Y.argmax(axis=1) if data.Y.shape[1] > 1 else (data.Y[:, 0] > 0).astype(np.intp)
-        first = [int(np.flatnonzero(codes == kind)[0]) for kind in range(len(self.classes_))]
-        factor = (weight / given)[first]
-        count = whole_counts(np.round(data.weight / factor[groups], 9), FOLDS)
-        self._target_scale = (0.0, 1.0)
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        count = whole_counts(np.round(data.given_weight, 9), FOLDS)
         # wrong labels matter less among many rows, and the squared hinge reached more on the large sets we tried
-        loss = RoundedHinge() if len(data.weight) <= SETTING_ROWS else SquaredHinge()
-        choice = self._fit_compact(data, count, True, loss, progress)
-        del self._kept_rows
+        loss = RoundedHinge() if data.n <= SETTING_ROWS else SquaredHinge()
+        trained, choice = CompactFit(self, data, count, loss, run).train()
         enough = len(choice.outputs) > 0
-        self.temperature_ = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0
-        progress.finish()
-        return self
+        factor = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0
+        return replace(trained, probability=Probability("softmax", factor))
 
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes, calibrated on the folds of the search.
-
-        The largest is always that of the class `predict` gives.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        return probabilities(self._outputs(X), self.temperature_)
-
-    def fast_predict(self, X: Array) -> Array:
-        """Class of each row, without any check of the input, for single rows in a hurry.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            C-contiguous, of the dtype of `support_vectors_`, finite.
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        outputs = self.fast_outputs(X)
-        codes = outputs[:, 0] > 0 if outputs.shape[1] == 1 else outputs.argmax(axis=1)
-        predicted: Array = self.classes_.take(codes)
-        return predicted
+    @property
+    def temperature_(self) -> float:
+        """Factor on the outputs in `predict_proba`."""
+        check_is_fitted(self)
+        factor: float = self.readout_.probability.factor
+        return factor
 
 
 class CompactSVR(Compact, KernelRegressor):
@@ -223,7 +218,7 @@ random_state, n_jobs
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelRegressor._parameter_constraints,
-        **Compact._compact_constraints,
+        **_COMPACT_CONSTRAINTS,
         "loss": [StrOptions({"squared", "epsilon_insensitive"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
@@ -265,27 +260,8 @@ random_state, n_jobs
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose and train the model.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-            Weights; if all are whole numbers they count observations.
-
-        Returns
-        -------
-        self
-        """
-        progress = FitProgress(self, len(STAGES), X, y, sample_weight)
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        self._kept_rows = rows
-        _, codes = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, codes.ravel(), Y, weight, rows, precomputed=self._is_precomputed)
-        if len(data.weight) < 2:
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        if data.n < 2:
             raise ValueError(
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
             )
@@ -293,28 +269,10 @@ random_state, n_jobs
         centre = share @ data.Y
         unit = np.sqrt(share @ np.square(data.Y - centre))
         unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
-        self._target_scale = (centre, unit)
         data = replace(data, Y=(data.Y - centre) / unit)
         loss: Any = Squared()
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())
             loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
-        self._fit_compact(data, whole_counts(np.round(data.weight, 9), FOLDS), False, loss, progress)
-        del self._kept_rows
-        progress.finish()
-        return self
-
-    def fast_predict(self, X: Array) -> Array:
-        """Predicted target of each row, without any check of the input, for single rows in a hurry.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            C-contiguous, of the dtype of `support_vectors_`, finite.
-
-        Returns
-        -------
-        array of shape (n,), or (n, n_targets) if y had two dimensions
-        """
-        outputs = self.fast_outputs(X)
-        return outputs[:, 0] if self._one_target else outputs
+        count = whole_counts(np.round(data.weight, 9), FOLDS)
+        return CompactFit(self, data, count, loss, run, (unit, centre)).train()[0]

@@ -1,27 +1,25 @@
-"""What `CompactSVC` and `CompactSVR` share: budgets, scaling, the search, and storing what it found."""
+"""One fit of `CompactSVC` or `CompactSVR`: budgets, scaling, the search, and the model it found."""
 
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from ... import _core
 from ...budget import bytes_for, max_vectors_for, single_row_latency_us
 from ...errors import BudgetError
 from ...expansion import KernelExpansion
 from ...kernels import RBF, Kernel, Laplacian, as_kernel, resolve_gamma
 from ...refinement import RbfModel
 from ...rows import Array, Rows
-from ...training import TrainingSet
-from ..base import KernelEstimator, n_threads, one_blas_thread
-from ..progress import CallbackSupportMixin, FitProgress
+from ...training import Trained, TrainingSet
+from ...words import count
+from ..base import Run
 from . import (
     Choice,
     Limits,
@@ -45,213 +43,226 @@ OUTLIERS = 10.0
 SAME_SCALE = 2.0
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
+# What `path_` tells of each size that was tried.
+PATH_FIELDS = [("widths", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
 # What a fit consists of, as callbacks see it.
 STAGES = ("search of settings and sizes", "last refinement")
 # A measured latency may vary by this share; models are kept that far below the limit.
 LATENCY_MARGIN = 0.8
 
 
-class Compact(CallbackSupportMixin, KernelEstimator):
-    """What both estimators do."""
+@dataclass
+class CompactFit:
+    """One fit of `CompactSVC` or `CompactSVR`: budgets, scaling, the search, and the model it found.
 
-    max_vectors: int | None
-    max_bytes: int | None
-    max_latency_us: float | None
-    C: float | None
-    widths: str
-    refine: bool
-    scale: bool
-    verbose: int
+    Parameters
+    ----------
+    model : estimator
+        Its parameters say what is given and what is searched.
+    data : TrainingSet
+        Labels, or targets of variance one.
+    counts : array of shape (n,)
+        Observations each row stands for.
+    loss : SmoothLoss
+    run : Run
+    target_scale : pair
+        What the outputs are multiplied by, and what is added to them, to be in the units of the targets.
+    """
 
-    _compact_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
-        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
-        "max_latency_us": [Interval(Real, 0, None, closed="neither"), None],
-        "C": [Interval(Real, 0, None, closed="neither"), None],
-        "gamma": [*KernelEstimator._parameter_constraints["gamma"], None],
-        "widths": [StrOptions({"one", "per_feature", "auto"})],
-        "refine": ["boolean"],
-        "scale": ["boolean"],
-        "verbose": ["verbose"],
-    }
+    model: Any
+    data: TrainingSet
+    counts: Array
+    loss: Any
+    run: Run
+    target_scale: tuple[Any, Any] = (1.0, 0.0)
 
-    def _say(self, text: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {text}", flush=True)
+    @cached_property
+    def moved(self) -> bool:
+        """Whether the vectors move."""
+        return self.model.refine and self.model.kernel == "rbf" and _can_be_dense(self.data.X)
 
-    def _fit_compact(
-        self, data: TrainingSet, count: Array, classify: bool, loss: Any, progress: FitProgress
-    ) -> Choice:
-        """Search, train and store; the targets are labels, or already of variance one."""
-        rng = self._rng()
+    def say(self, text: str) -> None:
+        """Print what was found, if that is wanted."""
+        if self.model.verbose:
+            print(f"[{self.run.name}] {text}", flush=True)
+
+    def train(self) -> tuple[Trained, Choice]:
+        """Search, then train at the size that was chosen."""
+        rng, progress = self.run.rng, self.run.progress
         best: tuple[Any, int] | None = None  # model and iterations
         searching = True
 
         def report(text: str) -> None:
-            self._say(text)
+            self.say(text)
             # a callback that asks to stop is as good as Ctrl-C, once there is something to keep
             if progress.step(text) and (searching or best is not None):
                 raise KeyboardInterrupt
 
         progress.stage(STAGES[0])
-        self._data_dtype = data.X.dtype
-        moved = self.refine and self.kernel == "rbf" and _can_be_dense(data.X)
-        with one_blas_thread():
-            make = self._moved if moved else self._selected
-            machine: Machine = make(data, count, classify, loss)
-            kinds = self._kinds(moved, data.X.shape[1])
-            width = self._given_width(data.X)
-            penalty = None if self.C is None else 1.0 / self.C
-            largest = self._largest(data, moved)
-            limits = Limits(largest, self.max_vectors is not None, width, penalty, kinds)
-            threads = n_threads(self.n_jobs)
-            choice = choose(machine, limits, rng, n_threads=threads, report=report)
-            searching = False
-            self._say(f"chosen: {choice.sizes[-1]} vectors, widths {choice.setting.widths}")
-            interrupted = progress.stage(STAGES[1]) or choice.interrupted
-            try:
-                for best in choice.machine.last(
-                    choice.setting, choice.sizes, rng, report, to_the_end=choice.to_the_end
-                ):
-                    if interrupted:
-                        break
-                    if progress.step(f"a model of {best[0].n_vectors} vectors"):
-                        raise KeyboardInterrupt
-            except KeyboardInterrupt:
-                if best is None:
-                    raise
-                interrupted = True
+        machine: Machine = self._moved() if self.moved else self._selected()
+        penalty = None if self.model.C is None else 1.0 / self.model.C
+        limits = Limits(
+            self._largest(), self.model.max_vectors is not None, self._given_width(), penalty, self._kinds()
+        )
+        choice = choose(machine, limits, rng, n_threads=self.run.n_threads, report=report)
+        searching = False
+        self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, widths {choice.setting.widths}")
+        interrupted = progress.stage(STAGES[1]) or choice.interrupted
+        try:
+            for best in choice.machine.last(
+                choice.setting, choice.sizes, rng, report, to_the_end=choice.to_the_end
+            ):
+                if interrupted:
+                    break
+                if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            interrupted = True
         assert best is not None
         if interrupted:
             warnings.warn(
-                f"{type(self).__name__} was interrupted; the model has {best[0].n_vectors} vectors, chosen by "
+                f"{self.run.name} was interrupted; the model has {count(best[0].n_vectors, 'vector')}, chosen by "
                 "what was known by then. Fit again without interruption for the best one.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        self.n_iter_ = max(1, int(best[1]))
-        self.C_ = 1.0 / choice.setting.penalty
-        self.path_ = np.array(
-            [(kind, size, error, spread) for kind, size, error, spread in choice.table],
-            dtype=[("widths", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)],
-        )
-        self._store_model(best[0], data, choice)
-        return choice
+        extras = {"C_": 1.0 / choice.setting.penalty, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
+        expansion, support = self._expansion(best[0], choice)
+        return Trained(expansion, support, max(1, int(best[1])), extras=extras), choice
 
-    def _kinds(self, moved: bool, n_features: int) -> tuple[str, ...]:
-        if not moved:
+    def _kinds(self) -> tuple[str, ...]:
+        """Kinds of widths to try."""
+        if not self.moved:
             return ("fixed",)
-        if self.widths == "per_feature":
+        if self.model.widths == "per_feature":
             return ("per_feature",)
-        one = "one" if self.gamma is None else "fixed"
-        both = self.widths == "auto" and 1 < n_features <= LEARNT_FEATURES
+        one = "one" if self.model.gamma is None else "fixed"
+        both = self.model.widths == "auto" and 1 < self.data.X.shape[1] <= LEARNT_FEATURES
         return (one, "per_feature") if both else (one,)
 
-    def _given_width(self, X: Rows) -> float | None:
+    def _given_width(self) -> float | None:
         """The width that `gamma` names; one width for each feature is the scaling's, and the factor on it 1."""
-        if self.gamma is None:
+        gamma = self.model.gamma
+        if gamma is None:
             return None
-        if np.ndim(self.gamma) == 1:
+        if np.ndim(gamma) == 1:
             return 1.0
         # on scaled inputs "scale" is "auto"
-        return float(resolve_gamma("auto", X) if isinstance(self.gamma, str) else self.gamma)
+        return float(resolve_gamma("auto", self.data.X) if isinstance(gamma, str) else gamma)
 
-    def _given_widths(self, X: Rows) -> Array | None:  # (d,)
+    def _given_widths(self) -> Array | None:  # (d,)
         """The widths of the features that `gamma` names, if it does."""
-        if np.ndim(self.gamma) != 1:
+        if np.ndim(self.model.gamma) != 1:
             return None
-        given = np.asarray(resolve_gamma(self.gamma, X))
-        if len(given) != X.shape[1]:
-            raise ValueError(f"gamma has {len(given)} entries, but X has {X.shape[1]} features.")
+        given = np.asarray(resolve_gamma(self.model.gamma, self.data.X))
+        if len(given) != self.data.X.shape[1]:
+            raise ValueError(f"gamma has {len(given)} entries, but X has {self.data.X.shape[1]} features.")
         return given
 
-    def _shape(self, X: Rows, weight: Array) -> Array:  # (d,)
-        """Width of each feature relative to that of the setting, in the units of X."""
-        spread = _spread(X, weight) if self.scale else np.ones(X.shape[1])
-        shape = 1.0 / (spread if self.kernel == "laplacian" else np.square(spread))
-        given = self._given_widths(X)
-        return shape if given is None else shape * given
+    @cached_property
+    def _spread(self) -> Array:  # (d,)
+        """What the features are divided by."""
+        return _spread(self.data.X, self.data.weight) if self.model.scale else np.ones(self.data.X.shape[1])
 
-    def _moved(self, data: TrainingSet, count: Array, classify: bool, loss: Any) -> MovedVectors:
-        X = data.X.toarray() if sparse.issparse(data.X) else data.X
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        self._centre = (data.weight @ X) / data.weight.sum()
-        spread = _spread(X, data.weight) if self.scale else np.ones(X.shape[1])
-        self._unit = spread
+    @cached_property
+    def _dense(self) -> Array:  # (n, d)
+        X = self.data.X.toarray() if sparse.issparse(self.data.X) else self.data.X
+        return np.ascontiguousarray(X, dtype=np.float64)
+
+    @cached_property
+    def _centre(self) -> Array:  # (d,)
+        centre: Array = (self.data.weight @ self._dense) / self.data.weight.sum()
+        return centre
+
+    def _moved(self) -> MovedVectors:
+        """Vectors that move, on inputs that are centred and scaled."""
+        spread = self._spread
         # each feature by its own spread, or all by one: ridge regression decides
-        shapes = [np.ones(X.shape[1])]
-        if self.scale:
+        shapes = [np.ones(len(spread))]
+        if self.model.scale:
             raw = np.maximum(np.square(spread), 1e-12 * np.square(spread).max())
             if raw.max() > SAME_SCALE * raw.min():
                 shapes.append(raw / raw.mean())
-        given = self._given_widths(X)
+        given = self._given_widths()
         if given is not None:
             shapes = [np.maximum(given, 1e-12 * given.max())]
-        scaled = (X - self._centre) / spread
-        observations = Observations(scaled, data.Y, data.weight, count, classify, loss)
-        return MovedVectors(observations, shapes, n_threads(self.n_jobs))
+        scaled = (self._dense - self._centre) / spread
+        return MovedVectors(self._observations(scaled), shapes, self.run.n_threads)
 
-    def _selected(self, data: TrainingSet, count: Array, classify: bool, loss: Any) -> SelectedRows:
-        named = self.kernel if isinstance(self.kernel, str) else ""
-        has_width = named in ("rbf", "laplacian", "poly", "sigmoid")
-        shape = self._shape(data.X, data.weight) if named in ("rbf", "laplacian") else None
-        X = data.X
-        if self._is_precomputed:
-            X = X[:, np.searchsorted(self._kept_rows, data.rows)]
-
-        def kernel_of(width: float) -> Kernel:
-            if shape is not None:
-                widths = tuple((width * shape).tolist())
-                return RBF(widths) if named == "rbf" else Laplacian(widths)
-            return as_kernel(self.kernel, width, self.degree, self.coef0)
-
-        self._kernel_of = kernel_of
-        observations = Observations(X, data.Y, data.weight, count, classify, loss)
+    def _selected(self) -> SelectedRows:
+        """Vectors among the training rows."""
+        named = self.model.kernel if isinstance(self.model.kernel, str) else ""
         return SelectedRows(
-            observations, kernel_of, has_width=has_width, n_features=data.X.shape[1],
-            n_threads=n_threads(self.n_jobs),
-        )  # fmt: skip
+            self._observations(self.data.X),
+            self._kernel_of,
+            has_width=named in ("rbf", "laplacian", "poly", "sigmoid"),
+            n_features=self.data.X.shape[1],
+            n_threads=self.run.n_threads,
+        )
 
-    def _largest(self, data: TrainingSet, moved: bool) -> int:
+    def _observations(self, X: Rows) -> Observations:
+        data = self.data
+        return Observations(X, data.Y, data.weight, self.counts, data.classify, self.loss)
+
+    @cached_property
+    def _shape(self) -> Array | None:  # (d,)
+        """Width of each feature relative to that of the setting, in the units of X."""
+        if self.model.kernel not in ("rbf", "laplacian"):
+            return None
+        shape = 1.0 / (self._spread if self.model.kernel == "laplacian" else np.square(self._spread))
+        given = self._given_widths()
+        return shape if given is None else shape * given
+
+    def _kernel_of(self, width: float) -> Kernel:
+        """The kernel of training rows at a width."""
+        if self._shape is not None:
+            widths = tuple((width * self._shape).tolist())
+            return RBF(widths) if self.model.kernel == "rbf" else Laplacian(widths)
+        return as_kernel(self.model.kernel, width, self.model.degree, self.model.coef0)
+
+    def _largest(self) -> int:
         """The most vectors the budgets allow."""
-        n, d = data.X.shape
-        d = 1 if self._is_precomputed else d
-        k = data.Y.shape[1]
-        n_widths = d if isinstance(self.kernel, str) and self.kernel in ("rbf", "laplacian") else 1
-        largest = min(n, LARGEST if self.max_vectors is None else self.max_vectors)
-        if self.max_bytes is not None:
-            shape = {"n_features": d, "n_outputs": k, "dtype": self._data_dtype, "n_widths": n_widths}
-            fits = max_vectors_for(bytes=self.max_bytes, **shape)
+        model, dtype = self.model, self.data.X.dtype
+        n, d = self.data.X.shape
+        d = 1 if self.data.precomputed else d
+        k = self.data.Y.shape[1]
+        n_widths = d if isinstance(model.kernel, str) and model.kernel in ("rbf", "laplacian") else 1
+        largest = min(n, LARGEST if model.max_vectors is None else model.max_vectors)
+        if model.max_bytes is not None:
+            shape = {"n_features": d, "n_outputs": k, "dtype": dtype, "n_widths": n_widths}
+            fits = max_vectors_for(bytes=model.max_bytes, **shape)
             if fits < 1:
                 raise BudgetError(
-                    f"max_bytes={self.max_bytes} is too small: a model of one vector with {d} features and {k} "
-                    f"output(s) takes {bytes_for(1, **shape)} bytes in {np.dtype(self._data_dtype).name}. Raise it, "
+                    f"max_bytes={model.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
+                    f"{count(k, 'output')} takes {bytes_for(1, **shape)} bytes in {np.dtype(dtype).name}. Raise it, "
                     "choose fewer features, or give X as float32."
                 )
             largest = min(largest, fits)
-        if self.max_latency_us is not None:
-            largest = min(largest, self._fastest(largest, data, moved))
+        if model.max_latency_us is not None:
+            largest = min(largest, self._fastest(largest))
         return largest
 
-    def _fastest(self, largest: int, data: TrainingSet, moved: bool) -> int:
+    def _fastest(self, largest: int) -> int:
         """The most vectors whose single-row latency, measured here, stays below the limit.
 
         The models measured have training rows as vectors and the estimator's kernel; the row is a training row.
         """
-        assert self.max_latency_us is not None
-        wanted = LATENCY_MARGIN * self.max_latency_us
-        d, k = data.X.shape[1], data.Y.shape[1]
-        named = self.kernel if isinstance(self.kernel, str) else ""
+        model, X, dtype = self.model, self.data.X, self.data.X.dtype
+        wanted = LATENCY_MARGIN * model.max_latency_us
+        d, k = X.shape[1], self.data.Y.shape[1]
+        named = model.kernel if isinstance(model.kernel, str) else ""
         ones = (1.0,) * d if named in ("rbf", "laplacian") else 1.0
-        kernel = as_kernel(self.kernel, ones, self.degree, self.coef0)
-        row = data.X[:1]
+        kernel = as_kernel(model.kernel, ones, model.degree, model.coef0)
+        row = X[:1]
 
         def latency(m: int) -> float:
-            vectors: Rows = np.arange(m)[:, None] if self._is_precomputed else data.X[:m]
-            if moved and sparse.issparse(vectors):
+            vectors: Rows = np.arange(m)[:, None] if self.data.precomputed else X[:m]
+            if self.moved and sparse.issparse(vectors):
                 vectors = vectors.toarray()
-            coef = np.ones((m, k), dtype=self._data_dtype)
-            expansion = KernelExpansion(kernel, vectors, coef, np.zeros(k, dtype=self._data_dtype))
+            coef = np.ones((m, k), dtype=dtype)
+            expansion = KernelExpansion(kernel, vectors, coef, np.zeros(k, dtype=dtype))
             return single_row_latency_us(expansion, row=row)
 
         if latency(largest) <= wanted:
@@ -259,7 +270,7 @@ class Compact(CallbackSupportMixin, KernelEstimator):
         least = latency(1)
         if least > wanted:
             raise BudgetError(
-                f"max_latency_us={self.max_latency_us:g} is too small: one row of {d} features takes "
+                f"max_latency_us={model.max_latency_us:g} is too small: one row of {count(d, 'feature')} takes "
                 f"{least / LATENCY_MARGIN:.3g} microseconds on this machine with a single vector. Raise it to at "
                 "least that."
             )
@@ -269,47 +280,21 @@ class Compact(CallbackSupportMixin, KernelEstimator):
             low, high = (middle, high) if latency(middle) <= wanted else (low, middle)
         return low
 
-    def _store_model(self, model: Any, data: TrainingSet, choice: Choice) -> None:
-        dtype = self._data_dtype
-        centre, unit = self._target_scale
-        coef, intercept = model.coef * unit, model.intercept * unit + centre
-        if isinstance(model, RbfModel):
-            self.gamma_ = np.exp(model.log_widths) / np.square(self._unit)
-            vectors = (model.vectors * self._unit + self._centre).astype(dtype)
-            expansion = KernelExpansion(
-                RBF(tuple(self.gamma_.tolist())), vectors, coef.astype(dtype), intercept.astype(dtype)
-            )
-            self._store(expansion.compact(), None)
-            del self._centre, self._unit
-        else:
-            assert isinstance(model, RowModel)
-            kernel = self._kernel_of(choice.setting.width)
-            self.gamma_ = np.asarray(getattr(kernel, "gamma", 1.0))[()]
-            self._store_rows(data.X[model.rows], data.rows[model.rows], kernel, coef, intercept)
-            del self._kernel_of
-        del self._target_scale, self._data_dtype
-        self._fast: tuple[Any, ...] | None = None
-
-    def fast_outputs(self, X: Array) -> Array:  # (n, n_outputs)
-        """Outputs without any check of the input: a few microseconds for one row of a small model.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            C-contiguous, of the dtype of `support_vectors_`, finite; kernel "rbf" only.
-        """
-        fast = getattr(self, "_fast", None)
-        if fast is None:
-            check_is_fitted(self)
-            if not isinstance(self._fitted_kernel(), RBF):
-                raise ValueError("fast_outputs is there for kernel='rbf'; use expansion_ for other kernels.")
-            widths = np.broadcast_to(np.asarray(self.gamma_, dtype=np.float64), (self.n_features_in_,))
-            fast = self._fast = (
-                np.ascontiguousarray(widths), np.ascontiguousarray(self.support_vectors_),
-                np.ascontiguousarray(self.dual_coef_.T), self.intercept_,
-            )  # fmt: skip
-        widths, vectors, coef, intercept = fast
-        return _core.expansion("rbf", 0.0, 0.0, 0, widths, X, vectors, coef, intercept, 1)
+    def _expansion(self, found: Any, choice: Choice) -> tuple[KernelExpansion, Array | None]:
+        """What was found, in the units of X and of the targets, and the rows its vectors were."""
+        unit, centre = self.target_scale
+        coef, intercept = found.coef * unit, found.intercept * unit + centre
+        if isinstance(found, RbfModel):
+            dtype = self.data.X.dtype
+            widths = np.exp(found.log_widths) / np.square(self._spread)
+            vectors = (found.vectors * self._spread + self._centre).astype(dtype)
+            moved = RBF(tuple(widths.tolist()))
+            expansion = KernelExpansion(moved, vectors, coef.astype(dtype), intercept.astype(dtype))
+            return expansion.compact(), None
+        assert isinstance(found, RowModel)
+        kernel = self._kernel_of(choice.setting.width)
+        trained = Trained.on_rows(self.data, kernel, coef, intercept, chosen=found.rows)
+        return trained.expansion, trained.support
 
 
 def _can_be_dense(X: Rows) -> bool:

@@ -7,20 +7,23 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.base import DensityMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...expansion import KernelExpansion
 from ...kernels import RBF
+from ...readout import DensityReadout
 from ...rows import Array, Rows, as_rows, dense, distinct_rows
-from ..base import n_threads
+from ...threads import n_threads, one_blas_thread
+from ...training import Trained
+from ..base import TrainedEstimator, checked_weight, unchanged_on_failure
 from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
 from .mixture_support import SparseMixture, sparse_mixture
 
 
-class SparseKernelDensity(DensityMixin, BaseEstimator):
+class SparseKernelDensity(DensityMixin, TrainedEstimator):
     r"""Kernel density estimate with few vectors.
 
     The density is :math:`p(x) = \sum_j \alpha_j\, N(x; x_j, h^2 I)` with weights that are not negative and
@@ -124,7 +127,7 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the density.
+        """Fit the density; an estimator whose fit fails or is interrupted stays as it was.
 
         Parameters
         ----------
@@ -136,32 +139,37 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         -------
         self
         """
-        X = as_rows(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"))
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not (weight > 0).any():
-            raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
+        with unchanged_on_failure(self), one_blas_thread():
+            X = as_rows(
+                validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+            )
+            self._store(self._train(X, checked_weight(sample_weight, X)), DensityReadout())
+        return self
+
+    def _train(self, X: Rows, weight: Array) -> Trained:
         rows = np.flatnonzero(weight > 0)
         first, group = distinct_rows(X[rows])
         weight = np.bincount(group, weights=weight[rows], minlength=len(first))
         rows = rows[first]
-        points = X[rows].astype(np.float64)
+        points = as_rows(X[rows]).astype(np.float64)
         if isinstance(points, np.ndarray):
             points -= weight @ points / weight.sum()  # nothing depends on the origin, but rounding would
-        self.bandwidth_ = self._choose_bandwidth(points, weight)
-        found = self._mixture(points, weight, self.bandwidth_)
+        bandwidth = self._choose_bandwidth(points, weight)
+        found = self._mixture(points, weight, bandwidth)
         found.rounds.warn_if_unfinished(type(self).__name__)
-        self.support_ = rows[found.support]
-        self.support_vectors_ = X[self.support_]
-        self.weights_ = found.weights
-        self.n_vectors_ = len(found.support)
-        self.n_iter_ = len(found.counts) - 1
-        self.n_columns_ = np.array([len(rows), *found.counts[1:]])
-        self.dual_coef_ = (self.weights_ * math.exp(self._log_factor()))[None, :].astype(X.dtype)
-        self.intercept_ = np.zeros(1, dtype=X.dtype)
-        return self
-
-    def _log_factor(self) -> float:
-        return -0.5 * self.n_features_in_ * math.log(2.0 * math.pi * self.bandwidth_**2)
+        support = rows[found.support]
+        factor = math.exp(-0.5 * X.shape[1] * math.log(2.0 * math.pi * bandwidth**2))
+        coef = (found.weights * factor).astype(X.dtype)
+        return Trained(
+            KernelExpansion(RBF(0.5 / bandwidth**2), X[support], coef, np.zeros(1, dtype=X.dtype)),
+            support,
+            len(found.counts) - 1,
+            extras={
+                "weights_": found.weights,
+                "bandwidth_": bandwidth,
+                "n_columns_": np.array([len(rows), *found.counts[1:]]),
+            },
+        )
 
     def _mixture(self, X: Rows, weight: Array, bandwidth: float) -> SparseMixture:
         return sparse_mixture(
@@ -181,13 +189,6 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
             return full_bandwidth(X, weight)
         return sparse_bandwidth(X, weight, self._mixture)
 
-    @property
-    def expansion_(self) -> KernelExpansion:
-        """The density as a kernel expansion."""
-        check_is_fitted(self)
-        kernel = RBF(0.5 / self.bandwidth_**2)
-        return KernelExpansion(kernel, self.support_vectors_, self.dual_coef_.T, self.intercept_)
-
     def score_samples(self, X: Any) -> Array:
         """Log-density of each row of X.
 
@@ -199,12 +200,9 @@ class SparseKernelDensity(DensityMixin, BaseEstimator):
         -------
         array of shape (n,)
         """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
+        X = self._rows(X)
         vectors = self.support_vectors_.astype(np.float64)
-        return mixture_log_density(as_rows(X).astype(np.float64), vectors, self.weights_, self.bandwidth_)
+        return mixture_log_density(X.astype(np.float64), vectors, self.weights_, self.bandwidth_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Total log-likelihood of the rows of X.

@@ -9,15 +9,16 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...expansion import KernelExpansion
-from ...kernels import Kernel, Linear, Precomputed
+from ...kernels import Kernel, Linear
 from ...losses import Hinge, SquaredHinge
-from ...problem import DENSE_LIMIT_BYTES, FeatureGram, KernelGram, Problem, Solution
-from ...rows import Array, Rows, as_rows
-from ...training import with_equal_targets, with_mean_targets
-from ..base import KernelClassifier, KernelEstimator, n_threads, one_blas_thread
+from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, check_finite
+from ...readout import FeaturesReadout, Readout
+from ...rows import Array, Rows
+from ...threads import n_threads, one_blas_thread
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, Run
 from .cholesky import SELECTIONS
 from .hinge_solvers import HINGE_SOLVERS, solve_hinge
 from .newton import solve_newton
@@ -169,52 +170,29 @@ class EmpiricalSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        gram = self._gram(kernel, data, rows)
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         if self.vectors == "orthogonal":
             vectors, H, support = _unit_inputs(kernel, data.X)
         else:
-            with one_blas_thread():
-                vectors, H, support = self._select(gram, data.rows)
-        if not np.isfinite(H).all():
-            raise ValueError(
-                "kernel: some kernel values of X are not finite; scale X (sklearn.preprocessing.StandardScaler "
-                "does), or lower degree or gamma."
-            )
-        with one_blas_thread():
-            solution = self._solve(H, data.Y, self.C * data.weight)
-        solution.warn_if_unfinished(type(self).__name__, loss=self.loss, C=self.C)
-        self.n_iter_, self.gap_ = solution.n_iter, solution.residual
-        expansion = KernelExpansion(
-            kernel, vectors, (H.T @ solution.alpha).astype(X.dtype), solution.intercept.astype(X.dtype)
+            vectors, H, support = self._select(data, kernel, run)
+        check_finite(H)
+        solution = self._solve(H, data.Y, self.C * data.weight)
+        solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
+        dtype = data.X.dtype
+        coef, intercept = (H.T @ solution.alpha).astype(dtype), solution.intercept.astype(dtype)
+        return Trained(
+            KernelExpansion(kernel, vectors, coef, intercept),
+            support,
+            solution.n_iter,
+            extras={"gap_": solution.residual},
         )
-        self._store(expansion, support)
-        return self
 
-    def _select(self, gram: KernelGram, rows: Array) -> tuple[Any, Array, Array]:
+    def _select(self, data: TrainingSet, kernel: Kernel, run: Run) -> tuple[Any, Array, Array]:
         """Vectors, their features H (n, m), eq. (8), and their row numbers."""
-        chosen = SELECTIONS[self.selection](
-            gram, eta=self.eta, n_vectors=self.n_vectors, rng=self._rng()
-        ).rows
+        gram = data.gram(kernel, run.n_threads)
+        chosen = SELECTIONS[self.selection](gram, eta=self.eta, n_vectors=self.n_vectors, rng=run.rng).rows
         _check_memory(gram.n, len(chosen))
-        vectors = rows[chosen][:, None] if isinstance(gram.kernel, Precomputed) else gram.X[chosen]
-        return vectors, gram.columns(chosen), rows[chosen]
+        return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array) -> Solution:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
@@ -289,6 +267,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
     (200, 10)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_SELECTION_CONSTRAINTS,
@@ -327,7 +306,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Select the rows.
+        """Select the rows; an estimator whose fit fails or is interrupted stays as it was.
 
         Parameters
         ----------
@@ -338,23 +317,36 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         -------
         self
         """
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
-        if self._is_precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"X must be the square matrix of kernel values for kernel='precomputed', got shape {X.shape}."
-            )
-        rows, n = np.arange(X.shape[0]), X.shape[0]
-        data = with_mean_targets(X, np.zeros((n, 1)), np.ones(n), rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        gram = self._gram(kernel, data, rows)
-        selection = SELECTIONS[self.selection](gram, eta=self.eta, n_vectors=self.n_vectors, rng=self._rng())
-        self.support_ = data.rows[selection.rows]
-        precomputed = isinstance(kernel, Precomputed)
-        self.support_vectors_ = self.support_[:, None] if precomputed else data.X[selection.rows]
-        self.factor_ = selection.factor
-        self.n_vectors_ = len(self.support_)
-        self._n_features_out = self.n_vectors_
-        return self
+        return self._fit(X, None, None)
+
+    def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, None]:
+        X = self._checked(X, "no_validation")
+        n = X.shape[0]
+        rows, ones = np.arange(n), np.ones(n)
+        data = TrainingSet(
+            X, np.zeros((n, 1)), ones, rows, np.zeros(n, dtype=np.intp), ones,
+            precomputed=self._is_precomputed,
+        )  # fmt: skip
+        return data, None
+
+    def _readout(self, known: None, trained: Trained) -> Readout:
+        return FeaturesReadout(type(self).__name__.lower())
+
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        gram = data.gram(kernel, run.n_threads)
+        selection = SELECTIONS[self.selection](gram, eta=self.eta, n_vectors=self.n_vectors, rng=run.rng)
+        m = len(selection.rows)
+        coef = np.eye(m)
+        if self.orthonormal:  # h(x)' L^-T
+            coef = linalg.solve_triangular(selection.factor, coef, lower=True, check_finite=False).T
+        expansion = KernelExpansion(
+            kernel, data.vectors(selection.rows), coef.astype(data.X.dtype), np.zeros(m, dtype=data.X.dtype)
+        )
+        return Trained(expansion, data.rows[selection.rows], extras={"factor_": selection.factor})
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.expansion_.n_outputs
 
     def transform(self, X: Any) -> Array:
         """Features of the rows of X.
@@ -367,12 +359,15 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         -------
         array of shape (n, n_vectors)
         """
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
-        H = self._fitted_kernel()(as_rows(X), self.support_vectors_, n_threads=n_threads(self.n_jobs))
-        if not self.orthonormal:
+        X = self._rows(X)
+        f = self.expansion_
+        if not hasattr(self, "factor_"):  # reduced
+            return f(X, n_threads=n_threads(self.n_jobs))
+        H = f.kernel(X, f.vectors, n_threads=n_threads(self.n_jobs))
+        if (f.coef == np.eye(f.n_vectors)).all():
             return H
-        solved = linalg.solve_triangular(self.factor_, H.T.astype(np.float64), lower=True, check_finite=False)
+        with one_blas_thread():
+            solved = linalg.solve_triangular(
+                self.factor_, H.T.astype(np.float64), lower=True, check_finite=False
+            )
         return np.ascontiguousarray(solved.T, dtype=H.dtype)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ...kernels import Kernel
 from ...problem import kernel_block
-from ...rows import Array, Rows
 from ...solvers.primal import primal_solution
-from ...training import with_mean_targets
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .entropy import select_by_entropy
 
 _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -22,11 +21,10 @@ _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def _fit_fixed_size(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
-    kernel = model._resolved_kernel(data.X, data.weight)
-    gram = model._gram(kernel, data, rows)
-    chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), model._rng())
+def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    """Choose vectors by entropy and solve in the primal."""
+    gram = data.gram(kernel, run.n_threads)
+    chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), run.rng)
     coef, intercept = primal_solution(
         kernel_block(gram, chosen, np.arange(gram.n)),
         kernel_block(gram, chosen, chosen),
@@ -35,8 +33,7 @@ def _fit_fixed_size(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -
         1.0 / model.C,
         in_function_space=True,
     )
-    model.n_iter_ = 1
-    model._store_rows(data.X[chosen], data.rows[chosen], kernel, coef, intercept)
+    return Trained.on_rows(data, kernel, coef, intercept, chosen=chosen)
 
 
 class FixedSizeLSSVC(KernelClassifier):
@@ -103,6 +100,7 @@ class FixedSizeLSSVC(KernelClassifier):
     (30, True)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_SIZE_CONSTRAINTS,
@@ -131,23 +129,8 @@ class FixedSizeLSSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        _fit_fixed_size(self, X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
 
 
 class FixedSizeLSSVR(KernelRegressor):
@@ -199,6 +182,7 @@ class FixedSizeLSSVR(KernelRegressor):
     True
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_SIZE_CONSTRAINTS,
@@ -225,20 +209,5 @@ class FixedSizeLSSVR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _fit_fixed_size(self, X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,8 +16,8 @@ from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from ...losses import Hinge, SquaredHinge
 from ...problem import KernelGram, Problem, Solution, Status
 from ...rows import scale_columns, squared_norms
-from ...training import with_equal_targets
-from ..base import KernelClassifier
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, Run
 
 # No bound for the coefficients: what libsvm takes for a hard margin.
 UNBOUNDED = 1e100
@@ -131,31 +130,13 @@ class FullSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
-        gram = self._gram(kernel, data, rows)
+        gram = data.gram(kernel, run.n_threads)
         problem = Problem(gram, data.Y, loss, self.C * data.weight)
         solution = self._solve(problem, kernel, gram)
-        solution.warn_if_unfinished(type(self).__name__, loss=self.loss, C=self.C)
-        self.n_iter_ = solution.n_iter
-        self._store_rows(data.X, data.rows, kernel, solution.alpha, solution.intercept)
-        return self
+        solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
+        return Trained.on_rows(data, kernel, solution.alpha, solution.intercept, n_iter=solution.n_iter)
 
     def _solve(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> Solution:
         n, k = problem.y.shape

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ...expansion import KernelExpansion
+from ...kernels import Kernel
 from ...problem import KernelGram, kernel_block, part_of
-from ...rows import Array, Rows, cast
-from ...training import TrainingSet, held_out_score, hold_out, with_mean_targets
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...rows import Array, cast
+from ...training import Trained, TrainingSet, held_out_score, hold_out
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .columns import ColumnCache
+from .path import GreedyPath, Output
 from .search import FullSearch, GreedyRule, RandomSearch, Sequence, run
-from .subset import DualPath
 
 _GREEDY_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
@@ -49,156 +50,85 @@ def select(
     )
 
 
-class _GreedyMixin:
-    """Fitting and the path, for classification and regression alike."""
+def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    """Add vectors one at a time; with rows held out, keep as many as score best on them."""
+    gram, rng = data.gram(kernel, run.n_threads), run.rng
+    rows = np.arange(gram.n)
+    if model.validation_fraction is not None:
+        rows, held = hold_out(data, model.validation_fraction, rng)
+    part, ridge, Y = part_of(gram, rows), 1.0 / (model.C * data.weight[rows]), data.Y[rows]
+    # labels are counted from 0 as in the paper, other targets from their mean
+    shift = np.zeros(Y.shape[1]) if data.classify else data.mean
+    rule = GreedyRule(model.epsilon, model.fitting == "prefitting", model.n_candidates)
+    sequences = select(part, ridge, Y - shift, rule, model.n_vectors, rng)
+    outputs = [
+        Output(rows[s.chosen], Y[s.chosen, o], ridge[s.chosen], data.mean[o]) for o, s in enumerate(sequences)
+    ]
+    extras: dict[str, Any] = {}
+    if model.validation_fraction is not None:
+        scores = scores_on(data, gram, outputs, held)
+        n_steps, extras["validation_scores_"] = int(np.argmax(scores)), scores
+        sequences = [sequence.first(n_steps) for sequence in sequences]
+        outputs = [output.first(n_steps) for output in outputs]
+    used = np.unique(np.concatenate([output.vectors for output in outputs]))
+    outputs = [replace(output, vectors=np.searchsorted(used, output.vectors)) for output in outputs]
+    objective = np.full((max(len(output.vectors) for output in outputs), len(outputs)), np.nan)
+    for o, sequence in enumerate(sequences):
+        objective[: len(sequence.chosen), o] = sequence.objective()
+    path = GreedyPath(part_of(gram, used), data.rows[used], tuple(outputs), objective)
+    coef, intercept = path.machine(path.n_steps)
+    extras["path_"] = path
+    return Trained.on_rows(data, kernel, coef, intercept, chosen=used, n_iter=path.n_steps, extras=extras)
 
-    C: float
-    epsilon: float
-    n_vectors: int | None
-    n_candidates: int | None
-    fitting: str
-    validation_fraction: float | None
-    _classifies: ClassVar[bool]
 
-    def _fit(self: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-        data = with_mean_targets(X, Y, weight, rows, precomputed=self._is_precomputed)
-        gram = self._gram(self._resolved_kernel(data.X, data.weight), data, rows)
-        rng = self._rng()
-        train = np.arange(gram.n)
-        if self.validation_fraction is not None:
-            train, held = hold_out(data, self.validation_fraction, rng, self._classifies)
-        part, ridge = part_of(gram, train), 1.0 / (self.C * data.weight[train])
-        Y = data.Y[train]
-        rule = GreedyRule(self.epsilon, self.fitting == "prefitting", self.n_candidates)
-        sequences = select(part, ridge, Y - self._shift(data), rule, self.n_vectors, rng)
-        outputs = [
-            _Output(train[s.chosen], Y[s.chosen, o], ridge[s.chosen], _mean(data)[o])
-            for o, s in enumerate(sequences)
-        ]
-        if self.validation_fraction is not None:
-            n_steps = self._steps_by_validation(data, gram, outputs, held)
-            sequences = [sequence.first(n_steps) for sequence in sequences]
-            outputs = [output.first(n_steps) for output in outputs]
-        self._keep(data, gram, sequences, outputs)
-
-    def _shift(self, data: TrainingSet) -> Array:
-        """Targets are counted from here: labels from 0 as in the paper, other targets from their mean."""
-        return np.zeros(data.Y.shape[1]) if self._classifies else _mean(data)
-
-    def _steps_by_validation(
-        self: Any, data: TrainingSet, gram: KernelGram, outputs: list[_Output], held: Array
-    ) -> int:
-        """Steps for each output that score best on the rows held out; stores `validation_scores_`."""
-        paths = []
-        for output in outputs:
-            fitted = [np.full((1, len(held)), output.mean)]
-            if len(output.vectors):
-                K = kernel_block(gram, output.vectors, output.vectors)
-                path = DualPath.fit(K, output.ridge, output.y)
-                fitted.append(path.outputs(kernel_block(gram, output.vectors, held)))
-            paths.append(np.vstack(fitted))
-        scores = [
+def scores_on(data: TrainingSet, gram: KernelGram, outputs: list[Output], held: Array) -> Array:
+    """Score on the rows held out after 0, 1, ... steps of each output."""
+    paths = []
+    for output in outputs:
+        fitted = [np.full((1, len(held)), output.mean)]
+        if len(output.vectors):
+            fitted.append(output.path(gram).outputs(kernel_block(gram, output.vectors, held)))
+        paths.append(np.vstack(fitted))
+    return np.array(
+        [
             held_out_score(
                 np.column_stack([path[min(t, len(path) - 1)] for path in paths]),
                 data.Y[held],
                 data.weight[held],
-                self._classifies,
+                data.classify,
             )
             for t in range(max(len(path) for path in paths))
         ]
-        self.validation_scores_ = np.array(scores)
-        return int(np.argmax(scores))
+    )
 
-    def _keep(
-        self: Any, data: TrainingSet, gram: KernelGram, sequences: list[Sequence], outputs: list[_Output]
-    ) -> None:
-        """Store the final machine and what the smaller ones are computed from."""
-        used = np.unique(np.concatenate([output.vectors for output in outputs]))
-        outputs = [replace(output, vectors=np.searchsorted(used, output.vectors)) for output in outputs]
-        self._path = _Path(part_of(gram, used), data.rows[used], outputs)
-        self.n_iter_ = max(len(output.vectors) for output in outputs)
-        coef, intercept = self._path.machine(self.n_iter_)
-        self._store_rows(data.X[used], data.rows[used], gram.kernel, coef, intercept)
-        self.objective_path_ = np.full((self.n_iter_, len(sequences)), np.nan)
-        for o, sequence in enumerate(sequences):
-            self.objective_path_[: len(sequence.chosen), o] = sequence.objective()
-        self.path_sizes_ = self._path.sizes()
 
-    def expansion_at(self: Any, n_vectors: int) -> KernelExpansion:
-        """The machine this fit passed through when it had at most `n_vectors` vectors.
+def _has_path(model: Any) -> bool:
+    """Whether the estimator still is the machine that was trained, or is yet to be."""
+    return "path_" in vars(model) or "expansion_" not in vars(model)
+
+
+class GreedyMixin:
+    """The smaller machines a fit passed through."""
+
+    @available_if(_has_path)  # type: ignore[untyped-decorator]
+    def expansion_at(self: Any, max_vectors: int) -> KernelExpansion:
+        """The machine this fit passed through when it had at most so many vectors.
 
         Parameters
         ----------
-        n_vectors : int
-            A limit; `path_sizes_` holds the sizes there are.
+        max_vectors : int
+            A limit; `path_.sizes` holds the sizes there are.
 
         Returns
         -------
         KernelExpansion
         """
         check_is_fitted(self)
-        if n_vectors < 0:
-            raise ValueError(f"n_vectors must not be negative, got {n_vectors}.")
-        n_steps = int(np.searchsorted(self.path_sizes_, n_vectors, side="right"))
-        coef, intercept = self._path.machine(n_steps)
-        X, rows = self._path.gram.X, self._path.rows
-        vectors = rows[:, None] if self._is_precomputed else X
-        return KernelExpansion(
-            self._fitted_kernel(), vectors, coef.astype(X.dtype), intercept.astype(X.dtype)
-        ).compact()
+        expansion: KernelExpansion = self.path_.at(max_vectors)
+        return expansion
 
 
-def _mean(data: TrainingSet) -> Array:  # (k,)
-    mean: Array = data.weight @ data.Y / data.weight.sum()
-    return mean
-
-
-@dataclass(frozen=True)
-class _Output:
-    """What the machines of one output are computed from."""
-
-    vectors: Array  # (m,) numbers of the vectors, in their order
-    y: Array  # (m,)
-    ridge: Array  # (m,)
-    mean: float  # of the targets: the machine without vectors
-
-    def first(self, n_steps: int) -> _Output:
-        """The same after so many steps."""
-        return replace(self, vectors=self.vectors[:n_steps], y=self.y[:n_steps], ridge=self.ridge[:n_steps])
-
-
-@dataclass(frozen=True)
-class _Path:
-    """Every machine a fit passed through."""
-
-    gram: KernelGram
-    rows: Array
-    outputs: list[_Output]
-
-    def machine(self, n_steps: int) -> tuple[Array, Array]:
-        """Coefficients (n_vectors, k) and intercepts (k,) after so many steps for each output."""
-        coef, intercept = np.zeros((self.gram.n, len(self.outputs))), np.zeros(len(self.outputs))
-        for o, output in enumerate(self.outputs):
-            first = output.vectors[:n_steps]
-            if len(first) == 0:
-                intercept[o] = output.mean
-                continue
-            K = kernel_block(self.gram, first, first)
-            path = DualPath.fit(K, output.ridge[: len(first)], output.y[: len(first)])
-            coef[first, o], intercept[o] = path.machine(len(first))
-        return coef, intercept
-
-    def sizes(self) -> Array:
-        """Number of different vectors after each step."""
-        n_steps = max(len(output.vectors) for output in self.outputs)
-        first_step = np.full(self.gram.n, n_steps)
-        for output in self.outputs:
-            np.minimum.at(first_step, output.vectors, np.arange(len(output.vectors)))
-        sizes: Array = np.cumsum(np.bincount(first_step, minlength=n_steps)[:n_steps])
-        return sizes
-
-
-class GreedyLSSVC(_GreedyMixin, KernelClassifier):
+class GreedyLSSVC(GreedyMixin, KernelClassifier):
     r"""Least-squares support vector classifier on few vectors, added one at a time (FSALS-SVM, PFSALS-SVM).
 
     For each output and its vectors P it minimises the dual of the least-squares machine,
@@ -252,10 +182,9 @@ class GreedyLSSVC(_GreedyMixin, KernelClassifier):
         Number of different vectors, all outputs together.
     n_iter_ : int
         Steps of the output that took most.
-    path_sizes_ : array of shape (n_iter_,)
-        Number of different vectors after each step; `expansion_at` gives the machine of any size.
-    objective_path_ : array of shape (n_iter_, n_outputs)
-        The objective after each step, NaN where an output had ended.
+    path_ : GreedyPath
+        The machines after each step: `path_.sizes` (different vectors, all outputs together), `path_.objective`;
+        `expansion_at` gives the machine of any size.
     validation_scores_ : array of shape (n_steps + 1,)
         Score on the rows held out after 0, 1, ... steps; with `validation_fraction` only.
     classes_ : array of shape (n_classes,)
@@ -287,7 +216,7 @@ class GreedyLSSVC(_GreedyMixin, KernelClassifier):
     20
     """
 
-    _classifies = True
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_GREEDY_CONSTRAINTS,
@@ -330,26 +259,11 @@ class GreedyLSSVC(_GreedyMixin, KernelClassifier):
         tags.classifier_tags.poor_score = isinstance(self.kernel, str) and self.kernel == "sigmoid"
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        self._fit(X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
 
 
-class GreedyLSSVR(_GreedyMixin, KernelRegressor):
+class GreedyLSSVR(GreedyMixin, KernelRegressor):
     r"""Least-squares support vector regression on few vectors, added one at a time (FSALS and PFSALS).
 
     As `GreedyLSSVC`, with targets in place of labels: the search starts from their mean and ends when every
@@ -395,10 +309,9 @@ class GreedyLSSVR(_GreedyMixin, KernelRegressor):
         Number of different vectors, all outputs together.
     n_iter_ : int
         Steps of the output that took most.
-    path_sizes_ : array of shape (n_iter_,)
-        Number of different vectors after each step; `expansion_at` gives the machine of any size.
-    objective_path_ : array of shape (n_iter_, n_outputs)
-        The objective after each step, NaN where an output had ended.
+    path_ : GreedyPath
+        The machines after each step: `path_.sizes` (different vectors, all outputs together), `path_.objective`;
+        `expansion_at` gives the machine of any size.
     validation_scores_ : array of shape (n_steps + 1,)
         Score on the rows held out after 0, 1, ... steps; with `validation_fraction` only.
     gamma_ : float or array
@@ -419,7 +332,7 @@ class GreedyLSSVR(_GreedyMixin, KernelRegressor):
     (True, True)
     """
 
-    _classifies = False
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_GREEDY_CONSTRAINTS,
@@ -454,20 +367,5 @@ class GreedyLSSVR(_GreedyMixin, KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        self._fit(X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)

@@ -103,11 +103,6 @@ class Sequence:
         """The sequence after so many steps."""
         return Sequence(self.chosen[:n_steps], self.z[:n_steps], self.w[:n_steps])
 
-    def intercepts(self) -> Array:  # (m,)
-        """The intercept after each step."""
-        intercepts: Array = np.cumsum(self.z * self.w) / np.cumsum(self.w**2)
-        return intercepts
-
     def objective(self) -> Array:  # (m,)
         """The objective after each step; it never rises (Theorem 2)."""
         cross = np.cumsum(self.z * self.w)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ...kernels import Kernel
 from ...losses import Squared
 from ...problem import Problem
-from ...rows import Array, Rows
-from ...threads import one_blas_thread
-from ...training import with_mean_targets
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .solvers import SOLVERS
 
 _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
@@ -24,20 +22,16 @@ _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-@one_blas_thread()
-def _fit_least_squares(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-    """Solve for all outputs at once and store the expansion."""
-    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
-    kernel = model._resolved_kernel(data.X, data.weight)
-    gram = model._gram(kernel, data, rows)
+def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    """Solve for all outputs at once."""
+    gram = data.gram(kernel, run.n_threads)
     name = model.solver
     if name == "auto":
         name = "cholesky" if gram.is_held else "cg"
     problem = Problem(gram, data.Y, Squared(), model.C * data.weight)
-    solution = SOLVERS[name](problem, tol=model.tol, max_iter=model.max_iter, rng=model._rng())
-    solution.warn_if_unfinished(type(model).__name__, solver=name, C=model.C)
-    model.n_iter_ = solution.n_iter
-    model._store_rows(data.X, data.rows, kernel, solution.alpha, solution.intercept)
+    solution = SOLVERS[name](problem, tol=model.tol, max_iter=model.max_iter, rng=run.rng)
+    solution.warn_if_unfinished(run.name, solver=name, C=model.C)
+    return Trained.on_rows(data, kernel, solution.alpha, solution.intercept, n_iter=solution.n_iter)
 
 
 class LSSVC(KernelClassifier):
@@ -110,6 +104,7 @@ class LSSVC(KernelClassifier):
     (200, True)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_LEAST_SQUARES_CONSTRAINTS,
@@ -142,23 +137,8 @@ class LSSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        _fit_least_squares(self, X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
 
 
 class LSSVR(KernelRegressor):
@@ -213,6 +193,7 @@ class LSSVR(KernelRegressor):
     True
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_LEAST_SQUARES_CONSTRAINTS,
@@ -243,20 +224,5 @@ class LSSVR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _fit_least_squares(self, X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ...kernels import Kernel
 from ...losses import Squared
 from ...problem import KernelGram, Problem, part_of
 from ...rows import Array
-from ...training import with_mean_targets
-from ..base import KernelClassifier
-from ..fixed_size.estimators import _SIZE_CONSTRAINTS
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, Run
 from .solvers import solve_cholesky
 
 
@@ -98,9 +97,11 @@ class PrunedLSSVC(KernelClassifier):
     (100, True)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        **_SIZE_CONSTRAINTS,
+        "n_vectors": [Interval(Integral, 1, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
         "share": [Interval(Real, 0, 1, closed="neither")],
     }
 
@@ -135,26 +136,9 @@ class PrunedLSSVC(KernelClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_mean_targets(X, Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        gram = self._gram(kernel, data, rows)
-        kept, alpha, intercept, self.n_iter_ = prune(
-            gram, data.Y, self.C * data.weight, self.n_vectors, self.share, self._rng()
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        gram = data.gram(kernel, run.n_threads)
+        kept, alpha, intercept, n_rounds = prune(
+            gram, data.Y, self.C * data.weight, self.n_vectors, self.share, run.rng
         )
-        self._store_rows(data.X[kept], data.rows[kept], kernel, alpha, intercept)
-        return self
+        return Trained.on_rows(data, kernel, alpha, intercept, chosen=kept, n_iter=n_rounds)

@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
-from ...kernels import is_positive_definite
+from ...kernels import Kernel, is_positive_definite
 from ...problem import Dictionary, Solution, Status, make_dictionary
 from ...rows import Array
 from ...solvers.linear_program import solve_one_norm
-from ...training import TrainingSet, with_equal_targets
-from ..base import KernelClassifier
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, Run
 from .margin import solve_one_norm_margin
 
 _C_CONSTRAINT: dict[str, list[Any]] = {"C": [Interval(Real, 0, None, closed="neither")]}
 
 
-def _prepared(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, Any, Dictionary]:
-    X, codes, Y, weight, rows = model._check_classes(X, y, sample_weight)
-    data = with_equal_targets(X, codes, Y, weight, rows, precomputed=model._is_precomputed)
-    kernel = model._resolved_kernel(data.X, data.weight)
-    return data, kernel, make_dictionary(model._gram(kernel, data, rows), distinct=data.distinct)
-
-
-def _store(model: Any, data: TrainingSet, kernel: Any, dictionary: Dictionary, solutions: list[Any]) -> None:
-    alpha = np.zeros((len(data.rows), len(solutions)))
+def trained(
+    model: Any, data: TrainingSet, kernel: Kernel, dictionary: Dictionary, solutions: list[Any]
+) -> Trained:
+    """The union of the vectors of all outputs; the first solution that is unfinished is told."""
+    alpha = np.zeros((data.n, len(solutions)))
     for output, solution in enumerate(solutions):
         alpha[dictionary.rows, output] = solution.alpha
     intercept = np.array([solution.intercept for solution in solutions])
-    model.n_iter_ = max(1, *(solution.n_iter for solution in solutions))
+    n_iter = max(1, *(solution.n_iter for solution in solutions))
     for solution in solutions:
         if solution.status is not Status.OPTIMAL:
-            report = Solution(alpha, intercept, solution.status, model.n_iter_, solution.gap)
+            report = Solution(alpha, intercept, solution.status, n_iter, solution.gap)
             report.warn_if_unfinished(type(model).__name__, C=model.C)
             break
-    model._store_rows(data.X, data.rows, kernel, alpha, intercept)
+    return Trained.on_rows(data, kernel, alpha, intercept, n_iter=n_iter)
 
 
 class LPSVC(KernelClassifier):
@@ -104,6 +99,7 @@ class LPSVC(KernelClassifier):
     (True, True)
     """
 
+    _half_digits = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_C_CONSTRAINT,
@@ -130,37 +126,15 @@ class LPSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        data, kernel, dictionary = _prepared(self, X, y, sample_weight)
-        K = dictionary.K
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        dictionary = make_dictionary(data.gram(kernel, run.n_threads), distinct=data.distinct)
         c = self.C * data.weight
 
         def solve(labels: Array) -> Any:
-            B = labels[:, None] * K
+            B = labels[:, None] * dictionary.K
             return solve_one_norm(B, np.ones(len(B)), c, np.ones(B.shape[1]), free=labels)
 
-        _store(self, data, kernel, dictionary, [solve(labels) for labels in data.Y.T])
-        return self
-
-    def _winner(self, outputs: Array) -> Array:  # (n, n_classes) -> (n,)
-        # outputs are compared to half their digits: the others differ between a row alone and among others
-        largest = outputs.max(axis=1, keepdims=True)
-        rounding = np.sqrt(np.finfo(outputs.dtype).eps) * np.maximum(1.0, np.abs(largest))
-        winner: Array = (outputs >= largest - rounding).argmax(axis=1)
-        return winner
+        return trained(self, data, kernel, dictionary, [solve(labels) for labels in data.Y.T])
 
 
 class SparsityControlledSVC(KernelClassifier):
@@ -257,22 +231,8 @@ class SparsityControlledSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        data, kernel, dictionary = _prepared(self, X, y, sample_weight)
-        K = dictionary.K
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        dictionary = make_dictionary(data.gram(kernel, run.n_threads), distinct=data.distinct)
         P = dictionary.kernel[1:, 1:]
         if not is_positive_definite(kernel):
             values, vectors = np.linalg.eigh(0.5 * (P + P.T))
@@ -280,7 +240,7 @@ class SparsityControlledSVC(KernelClassifier):
         c = self.C * data.weight
         t = np.ones(len(c))
         solutions = [
-            solve_one_norm_margin(P, labels[:, None] * K, t, c, self.D, labels) for labels in data.Y.T
+            solve_one_norm_margin(P, labels[:, None] * dictionary.K, t, c, self.D, labels)
+            for labels in data.Y.T
         ]
-        _store(self, data, kernel, dictionary, solutions)
-        return self
+        return trained(self, data, kernel, dictionary, solutions)

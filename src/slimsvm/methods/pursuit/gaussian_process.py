@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ...kernels import Kernel
 from ...problem import KernelGram, kernel_block
-from ...rows import Array, Rows
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...rows import Array
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .search import Pursuit, PursuitRule
-from .solution import PURSUIT_CONSTRAINTS, store_solution, training_matrix
+from .solution import PURSUIT_CONSTRAINTS, trained
 
 # The bound on the gap costs a pass over the kernel matrix: it is computed after growth by this share.
 GROWTH_BETWEEN_BOUNDS = 0.1
@@ -42,20 +43,20 @@ def duality_gap(gram: KernelGram, search: Pursuit, weight: Array, C: float, Y: A
     return float(max(0.0, primal - dual) / primal)
 
 
-def _fit_process(model: Any, X: Rows, Y: Array, weight: Array, rows: Array) -> None:
-    data, gram = training_matrix(model, X, Y, weight, rows)
+def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    """Add vectors one at a time until the bound on the gap is small enough."""
+    gram = data.gram(kernel, run.n_threads)
     rule = PursuitRule(1.0 / model.C, True, model.fitting == "prefitting", model.n_candidates)
-    search = Pursuit(gram, data.Y, data.weight, rule, model._rng())
-    model.gap_, looked_at = 1.0, 0
+    search = Pursuit(gram, data.Y, data.weight, rule, run.rng)
+    looked_at = 0
     while search.m < model.n_vectors and search.step():
         if search.m >= (1.0 + GROWTH_BETWEEN_BOUNDS) * looked_at and model.tol > 0:
-            model.gap_, looked_at = duality_gap(gram, search, data.weight, model.C, data.Y), search.m
-            if model.gap_ <= model.tol:
+            looked_at = search.m
+            if duality_gap(gram, search, data.weight, model.C, data.Y) <= model.tol:
                 break
-    model.gap_ = duality_gap(gram, search, data.weight, model.C, data.Y) if search.m else 0.0
-    store_solution(
-        model, data, gram, np.arange(gram.n), np.array(search.chosen, dtype=np.intp), rule.penalty, True
-    )
+    gap = duality_gap(gram, search, data.weight, model.C, data.Y) if search.m else 0.0
+    chosen = np.array(search.chosen, dtype=np.intp)
+    return trained(data, gram, np.arange(gram.n), chosen, rule.penalty, True, {"gap_": gap})
 
 
 class SparseGreedyGPC(KernelClassifier):
@@ -134,6 +135,7 @@ class SparseGreedyGPC(KernelClassifier):
     (20, True)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_PROCESS_CONSTRAINTS,
@@ -168,23 +170,8 @@ class SparseGreedyGPC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        _fit_process(self, X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
 
 
 class SparseGreedyGPR(KernelRegressor):
@@ -245,6 +232,7 @@ class SparseGreedyGPR(KernelRegressor):
     True
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_PROCESS_CONSTRAINTS,
@@ -277,20 +265,5 @@ class SparseGreedyGPR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _fit_process(self, X, Y, weight, rows)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)

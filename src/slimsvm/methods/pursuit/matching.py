@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ...kernels import Kernel
 from ...problem import kernel_block, part_of
-from ...rows import Array, Rows
-from ...training import held_out_score, hold_out
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...training import Trained, TrainingSet, held_out_score, hold_out
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .search import Pursuit, PursuitRule
-from .solution import PURSUIT_CONSTRAINTS, store_solution, training_matrix
+from .solution import PURSUIT_CONSTRAINTS, trained
 
 _MATCHING_CONSTRAINTS: dict[str, list[Any]] = {
     **PURSUIT_CONSTRAINTS,
@@ -23,28 +22,28 @@ _MATCHING_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def _fit_matching(model: Any, X: Rows, Y: Array, weight: Array, rows: Array, classify: bool) -> None:
-    data, gram = training_matrix(model, X, Y, weight, rows)
-    rng, train = model._rng(), np.arange(gram.n)
+def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    """Add vectors one at a time; with rows held out, keep as many as score best on them."""
+    gram = data.gram(kernel, run.n_threads)
+    rng, part_rows, extras = run.rng, np.arange(gram.n), {}
     if model.validation_fraction is not None:
-        train, held = hold_out(data, model.validation_fraction, rng, classify)
+        part_rows, held = hold_out(data, model.validation_fraction, rng)
     penalty = 0.0 if model.C is None else 1.0 / model.C
     rule = PursuitRule(penalty, False, model.fitting == "prefitting", model.n_candidates)
-    part = gram if len(train) == gram.n else part_of(gram, train)
-    search = Pursuit(part, data.Y[train], data.weight[train], rule, rng)
+    part = gram if len(part_rows) == gram.n else part_of(gram, part_rows)
+    search = Pursuit(part, data.Y[part_rows], data.weight[part_rows], rule, rng)
     while search.m < model.n_vectors and search.step():
         pass
-    chosen = train[search.chosen]
+    chosen = part_rows[search.chosen]
     if model.validation_fraction is not None:
         K = kernel_block(gram, chosen, held)
-        model.validation_scores_ = np.array(
-            [
-                held_out_score(outputs, data.Y[held], data.weight[held], classify)
-                for outputs in search.path_outputs(K)
-            ]
-        )
-        chosen = chosen[: int(np.argmax(model.validation_scores_))]
-    store_solution(model, data, gram, train, chosen, penalty, False)
+        scores = [
+            held_out_score(outputs, data.Y[held], data.weight[held], data.classify)
+            for outputs in search.path_outputs(K)
+        ]
+        extras["validation_scores_"] = np.array(scores)
+        chosen = chosen[: int(np.argmax(scores))]
+    return trained(data, gram, part_rows, chosen, penalty, False, extras)
 
 
 class MatchingPursuitSVC(KernelClassifier):
@@ -120,6 +119,7 @@ class MatchingPursuitSVC(KernelClassifier):
     (20, True)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_MATCHING_CONSTRAINTS,
@@ -154,23 +154,8 @@ class MatchingPursuitSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        _fit_matching(self, X, Y, weight, rows, classify=True)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
 
 
 class MatchingPursuitSVR(KernelRegressor):
@@ -230,6 +215,7 @@ class MatchingPursuitSVR(KernelRegressor):
     True
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_MATCHING_CONSTRAINTS,
@@ -262,20 +248,5 @@ class MatchingPursuitSVR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _fit_matching(self, X, Y, weight, rows, classify=False)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)

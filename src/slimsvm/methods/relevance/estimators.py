@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...readout import class_probabilities
-from ...rows import Array, as_rows
-from ...training import TrainingSet, with_equal_targets
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor, n_threads
+from ...kernels import Kernel
+from ...readout import Probability
+from ...rows import Array
+from ...threads import n_threads
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
 from .expectation_maximisation import fit_em
 from .marginal_likelihood import fit_bernoulli, fit_gaussian
 from .sparse_bayes import CandidateColumns, SparseBayes
@@ -29,56 +29,97 @@ _RELEVANCE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def _store_relevance(
+def train(
     model: Any,
     data: TrainingSet,
-    kernel: Any,
-    source: CandidateColumns,
-    fits: list[SparseBayes],
-    shift: Array,
-) -> None:
-    """Store the union of the vectors and the posterior of each output."""
-    name = type(model).__name__
-    for fit in fits:
-        if not fit.converged:
-            advice = "gain of the next step" if model.method == "fast" else "last change of log precision"
-            warnings.warn(
-                f"{name}: stopped after {fit.n_iter} iterations ({advice} {fit.gain:.2g}); "
-                "raise max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
+    kernel: Kernel,
+    run: Run,
+    targets: Array,  # (n, k)
+    shift: Array,  # (k,)
+    *,
+    gaussian: bool,
+) -> Trained:
+    """Fit each output, and put the union of their vectors and their posteriors together."""
+    source = CandidateColumns(data.gram(kernel, run.n_threads))
+
+    def fitted(y: Array) -> SparseBayes:
+        if model.method == "em":
+            return fit_em(
+                source, y, data.weight, gaussian=gaussian, tol=10 * model.tol, max_iter=model.max_iter
             )
-            break
-    alpha = np.zeros((len(data.rows), len(fits)))
-    intercept = shift.copy()
+        fit = fit_gaussian if gaussian else fit_bernoulli
+        return fit(
+            source, y, data.weight, tol=model.tol, max_iter=model.max_iter, n_restarts=model.n_restarts
+        )
+
+    fits = [fitted(y) for y in targets.T]
+    warn_if_unfinished(fits, run.name, model.method)
+    alpha, intercept = np.zeros((data.n, len(fits))), shift.copy()
     for output, fit in enumerate(fits):
         vectors = fit.columns > 0
         alpha[source.rows[fit.columns[vectors] - 1], output] = fit.mean[vectors]
         intercept[output] += fit.mean[~vectors].sum()
-    model.n_iter_ = max(fit.n_iter for fit in fits)
-    model.log_marginal_likelihood_ = np.array([fit.log_marginal_likelihood for fit in fits])
-    model._store_rows(data.X, data.rows, kernel, alpha, intercept)
-    model.precision_ = np.full((len(fits), model.n_vectors_), np.inf)
-    model.intercept_precision_ = np.full(len(fits), np.inf)
+    trained = Trained.on_rows(
+        data, kernel, alpha, intercept,
+        n_iter=max(fit.n_iter for fit in fits),
+        probability=None if gaussian else Probability("logistic"),
+    )  # fmt: skip
+    return replace(trained, extras=posterior(trained, data, source, fits, gaussian=gaussian))
+
+
+def posterior(
+    trained: Trained, data: TrainingSet, source: CandidateColumns, fits: list[SparseBayes], *, gaussian: bool
+) -> dict[str, Any]:
+    """Precisions, evidence and, for regression, noise and covariance, in the order of the vectors."""
+    m = trained.expansion.n_vectors
+    precision, intercept_precision = np.full((len(fits), m), np.inf), np.full(len(fits), np.inf)
+    covariance = np.zeros((len(fits), 1 + m, 1 + m))
     for output, fit in enumerate(fits):
-        at = _places(model, data, source, fit)
-        model.precision_[output, at[at > 0] - 1] = fit.precision[at > 0]
-        model.intercept_precision_[output] = fit.precision[at == 0].sum() if (at == 0).any() else np.inf
+        at = places(trained, data, source, fit)
+        precision[output, at[at > 0] - 1] = fit.precision[at > 0]
+        if (at == 0).any():
+            intercept_precision[output] = fit.precision[at == 0].sum()
+        known = at >= 0
+        covariance[output][np.ix_(at[known], at[known])] = fit.covariance[np.ix_(known, known)]
+    extras = {
+        "log_marginal_likelihood_": np.array([fit.log_marginal_likelihood for fit in fits]),
+        "precision_": precision,
+        "intercept_precision_": intercept_precision,
+    }
+    if gaussian:
+        extras["noise_"] = np.array([fit.noise_precision**-0.5 for fit in fits])
+        extras["covariance_"] = covariance
+    return extras
 
 
-def _places(model: Any, data: TrainingSet, source: CandidateColumns, fit: SparseBayes) -> Array:
+def places(trained: Trained, data: TrainingSet, source: CandidateColumns, fit: SparseBayes) -> Array:
     """For each column of a fit: 0 for the intercept, k for vector k - 1.
 
     -1 is a vector whose mean is exactly zero: it is not stored.
     """
-    place = {int(row): 1 + k for k, row in enumerate(model.support_)}
+    assert trained.support is not None
+    place = {int(row): 1 + k for k, row in enumerate(trained.support)}
     at = np.zeros(len(fit.columns), dtype=np.intp)
     rows = data.rows[source.rows[fit.columns[fit.columns > 0] - 1]]
     at[fit.columns > 0] = [place.get(int(row), -1) for row in rows]
     return at
 
 
-class RVC(KernelClassifier):
+def warn_if_unfinished(fits: list[SparseBayes], name: str, method: str) -> None:
+    """Say of the first fit that has not converged what it reached and what to change."""
+    for fit in fits:
+        if not fit.converged:
+            what = "gain of the next step" if method == "fast" else "last change of log precision"
+            warnings.warn(
+                f"{name}: stopped after {fit.n_iter} iterations ({what} {fit.gain:.2g}); "
+                "raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            break
+
+
+class RVC(ProbabilitiesMixin, KernelClassifier):
     r"""Relevance vector classifier.
 
     The output is the log-odds :math:`f(x) = w_0 + \sum_j w_j k(x_j, x)` with priors :math:`w_j \sim N(0,
@@ -187,51 +228,8 @@ class RVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-            A row of weight 2 is a row twice.
-
-        Returns
-        -------
-        self
-        """
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        source = CandidateColumns(self._gram(kernel, data, rows))
-
-        def solve(labels: Array) -> SparseBayes:
-            if self.method == "em":
-                return fit_em(
-                    source, labels, data.weight, gaussian=False, tol=10 * self.tol, max_iter=self.max_iter
-                )
-            return fit_bernoulli(
-                source, labels, data.weight, tol=self.tol, max_iter=self.max_iter, n_restarts=self.n_restarts
-            )
-
-        fits = [solve(labels) for labels in data.Y.T]
-        _store_relevance(self, data, kernel, source, fits, np.zeros(len(fits)))
-        return self
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        return class_probabilities(self._outputs(X), expit)
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run, data.Y, np.zeros(data.Y.shape[1]), gaussian=False)
 
 
 class RVR(KernelRegressor):
@@ -279,6 +277,8 @@ class RVR(KernelRegressor):
     precision_ : array of shape (n_outputs, n_vectors)
         Prior precision of each weight; infinite where an output does not use a vector.
     intercept_precision_ : array of shape (n_outputs,)
+    covariance_ : array of shape (n_outputs, 1 + n_vectors, 1 + n_vectors)
+        Posterior covariance of intercept and weights.
     gamma_ : float or array
 
     Notes
@@ -334,50 +334,8 @@ class RVR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-            A row of weight 2 is a row twice.
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _, kinds = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, kinds.ravel(), Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        source = CandidateColumns(self._gram(kernel, data, rows))
-        means = data.weight @ data.Y / data.weight.sum()
-
-        def solve(targets: Array) -> SparseBayes:
-            if self.method == "em":
-                return fit_em(
-                    source, targets, data.weight, gaussian=True, tol=10 * self.tol, max_iter=self.max_iter
-                )
-            return fit_gaussian(
-                source, targets, data.weight, tol=self.tol, max_iter=self.max_iter, n_restarts=self.n_restarts
-            )
-
-        fits = [solve(targets) for targets in (data.Y - means).T]
-        self.noise_ = np.array([fit.noise_precision**-0.5 for fit in fits])
-        _store_relevance(self, data, kernel, source, fits, means)
-        self._store_covariance(data, source, fits)
-        return self
-
-    def _store_covariance(self, data: TrainingSet, source: CandidateColumns, fits: list[SparseBayes]) -> None:
-        """Posterior covariance of intercept and weights of each output, in the order of the vectors."""
-        self._covariance = np.zeros((len(fits), 1 + self.n_vectors_, 1 + self.n_vectors_))
-        for output, fit in enumerate(fits):
-            at = _places(self, data, source, fit)
-            known = at >= 0
-            self._covariance[output][np.ix_(at[known], at[known])] = fit.covariance[np.ix_(known, known)]
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run, data.Y - data.mean, data.mean, gaussian=True)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predicted target of each row of X.
@@ -396,13 +354,15 @@ class RVR(KernelRegressor):
         mean = super().predict(X)
         if not return_std:
             return mean
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+        if not hasattr(self, "covariance_"):
+            raise ValueError(
+                "return_std=True needs the posterior of the vectors the machine was trained with, and this one was "
+                "reduced; take the deviations from the machine before its reduction."
+            )
+        columns = np.ones((mean.shape[0], 1 + self.n_vectors_))
+        columns[:, 1:] = self.expansion_.kernel(
+            self._rows(X), self.support_vectors_, n_threads=n_threads(self.n_jobs)
         )
-        kernel = self._fitted_kernel()
-        columns = np.ones((X.shape[0], 1 + self.n_vectors_))
-        columns[:, 1:] = kernel(as_rows(X), self.support_vectors_, n_threads=n_threads(self.n_jobs))
-        variance = np.einsum("ij,ojk,ik->io", columns, self._covariance, columns, optimize=True)
+        variance = np.einsum("ij,ojk,ik->io", columns, self.covariance_, columns, optimize=True)
         deviation = np.sqrt(np.maximum(variance, 0.0) + self.noise_**2).astype(mean.dtype)
-        return mean, deviation[:, 0] if self._one_target else deviation
+        return mean, self.readout_.answer(deviation)

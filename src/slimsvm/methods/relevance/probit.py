@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from scipy.special import ndtr
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval
 
+from ...kernels import Kernel
 from ...problem import make_dictionary
-from ...readout import class_probabilities
-from ...rows import Array
-from ...solvers.dictionary import store_columns, warn_empty
-from ...solvers.reweighted import reweighted, without_effect
-from ...training import with_equal_targets
-from ..base import KernelClassifier
+from ...readout import Probability
+from ...solvers.reweighted import reweighted, trained_on_columns, warn_empty, without_effect
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, ProbabilitiesMixin, Run
 from .expectation_maximisation import probit_round
 
 
-class SparseProbitClassifier(KernelClassifier):
+class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
     r"""Sparse probit classifier: Jeffreys' prior on the variances of the coefficients, by EM.
 
     The probability of the second class is :math:`\Phi(f(x))`, the normal distribution function of
@@ -109,24 +106,8 @@ class SparseProbitClassifier(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        dictionary = make_dictionary(data.gram(kernel, run.n_threads), distinct=data.distinct)
         A = dictionary.columns
         results = []
         for labels in data.Y.T:
@@ -140,20 +121,8 @@ class SparseProbitClassifier(KernelClassifier):
             shift = 0.0
             if not result.coef.any():
                 shift = 1.0 if data.weight @ labels > 0 else -1.0
-                warn_empty(type(self).__name__, "predicts the heavier class", "change gamma")
+                warn_empty(run.name, "predicts the heavier class", "change gamma")
             results.append((result, shift))
-        store_columns(self, data.X, data.rows, kernel, dictionary, results)
-        return self
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        return class_probabilities(self._outputs(X), ndtr)
+        return trained_on_columns(
+            data, kernel, dictionary, results, run.name, probability=Probability("normal")
+        )

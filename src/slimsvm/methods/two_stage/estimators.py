@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ...kernels import Kernel
 from ...problem import DENSE_LIMIT_BYTES, KernelGram, kernel_block
-from ...rows import Array, Rows
-from ...training import TrainingSet, held_out_score, with_mean_targets
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...rows import Array
+from ...training import Trained, TrainingSet, held_out_score
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .selection import TwoStage, press
 
 # "loo" and "cv" try no more vectors than this, and "loo" ends earlier when its error has not fallen for the
@@ -74,7 +74,6 @@ def size_by_folds(
     candidates: Array,
     n_folds: int,
     rng: np.random.Generator,
-    classify: bool,
 ) -> tuple[int, Array]:
     """The size that scores best on average when a fold at a time is left out, and the mean scores."""
     n = gram.n
@@ -84,7 +83,7 @@ def size_by_folds(
         train = np.setdiff1d(np.arange(n), fold)
         own = np.intersect1d(candidates, train)
         root = np.sqrt(data.weight[train])[:, None]
-        shift = np.zeros(data.Y.shape[1]) if classify else data.weight @ data.Y / data.weight.sum()
+        shift = np.zeros(data.Y.shape[1]) if data.classify else data.mean
         selection = TwoStage(dictionary(gram, own, train, data.weight[train]), (data.Y[train] - shift) * root)
         forward(selection, min(MOST_VECTORS_TRIED, len(own)))
         R, Z = selection.triangle()
@@ -95,7 +94,7 @@ def size_by_folds(
         scores = []
         for row, z in zip(basis, Z, strict=True):
             outputs = outputs + np.outer(row, z)
-            scores.append(held_out_score(outputs, data.Y[fold], data.weight[fold], classify))
+            scores.append(held_out_score(outputs, data.Y[fold], data.weight[fold], data.classify))
         paths.append(scores)
     shortest = min(len(scores) for scores in paths)
     if shortest == 0:
@@ -105,49 +104,45 @@ def size_by_folds(
     return int(np.argmax(mean)) + 1, mean
 
 
-def _fit_two_stage(model: Any, X: Rows, Y: Array, weight: Array, rows: Array, classify: bool) -> None:
-    data = with_mean_targets(X, Y, weight, rows, precomputed=model._is_precomputed)
-    kernel = model._resolved_kernel(data.X, data.weight)
-    gram = model._gram(kernel, data, rows)
-    rng, n = model._rng(), len(data.weight)
-    candidates = np.arange(n)
+def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    """Both stages, at the size that is given or found."""
+    gram, rng, n = data.gram(kernel, run.n_threads), run.rng, data.n
+    candidates, everything = np.arange(n), np.arange(n)
     if model.n_candidates is not None and model.n_candidates < n:
         candidates = np.sort(rng.choice(n, size=model.n_candidates, replace=False))
     # labels are counted from 0 as in the paper, other targets from their mean
-    shift = np.zeros(data.Y.shape[1]) if classify else data.weight @ data.Y / data.weight.sum()
+    shift = np.zeros(data.Y.shape[1]) if data.classify else data.mean
     targets = (data.Y - shift) * np.sqrt(data.weight)[:, None]
     most = min(MOST_VECTORS_TRIED, len(candidates))
-    size = model.n_vectors
+    size, extras = model.n_vectors, dict[str, Any]()
     if size == "cv":
-        size, model.cv_scores_ = size_by_folds(gram, data, candidates, model.n_folds, rng, classify)
+        size, extras["cv_scores_"] = size_by_folds(gram, data, candidates, model.n_folds, rng)
     if size == "loo":
-        trial = TwoStage(dictionary(gram, candidates, np.arange(n), data.weight), targets)
-        size, model.press_ = size_by_press(trial, most)
+        trial = TwoStage(dictionary(gram, candidates, everything, data.weight), targets)
+        size, extras["press_"] = size_by_press(trial, most)
         del trial
-    selection = TwoStage(dictionary(gram, candidates, np.arange(n), data.weight), targets)
-    model.forward_loss_ = forward(selection, min(size, len(candidates)))
-    model.n_iter_ = 0
-    if model.refine and selection.chosen:
-        model.n_iter_ = _second_stage(model, selection)
-    model.loss_ = selection.loss
+    selection = TwoStage(dictionary(gram, candidates, everything, data.weight), targets)
+    extras["forward_loss_"] = forward(selection, min(size, len(candidates)))
+    n_iter = second_stage(selection, model.max_iter, run.name) if model.refine and selection.chosen else 0
+    extras["loss_"] = selection.loss
     chosen = candidates[selection.chosen]
-    D = dictionary(gram, chosen, np.arange(n), data.weight).T
+    D = dictionary(gram, chosen, everything, data.weight).T
     coef = linalg.lstsq(D, targets, check_finite=False)[0] if len(chosen) else np.zeros((0, len(shift)))
-    model._store_rows(data.X[chosen], data.rows[chosen], kernel, coef, coef.sum(axis=0) + shift)  # eq. (36)
+    intercept = coef.sum(axis=0) + shift  # eq. (36)
+    return Trained.on_rows(data, kernel, coef, intercept, chosen=chosen, n_iter=n_iter, extras=extras)
 
 
-def _second_stage(model: Any, selection: TwoStage) -> int:
+def second_stage(selection: TwoStage, max_iter: int, name: str) -> int:
     """Rounds until one changes nothing."""
-    for n_rounds in range(1, model.max_iter + 1):
+    for n_rounds in range(1, max_iter + 1):
         if selection.refine_round() == 0:
             return n_rounds
     warnings.warn(
-        f"{type(model).__name__}: the second stage still exchanged vectors in round {model.max_iter}; "
-        "raise max_iter.",
+        f"{name}: the second stage still exchanged vectors in round {max_iter}; raise max_iter.",
         ConvergenceWarning,
         stacklevel=4,
     )
-    return model.max_iter
+    return max_iter
 
 
 class TwoStageLSSVC(KernelClassifier):
@@ -233,6 +228,7 @@ class TwoStageLSSVC(KernelClassifier):
     (72, 1.0)
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_TWO_STAGE_CONSTRAINTS,
@@ -267,23 +263,8 @@ class TwoStageLSSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, _, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        _fit_two_stage(self, X, Y, weight, rows, classify=True)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
 
 
 class TwoStageLSSVR(KernelRegressor):
@@ -354,6 +335,7 @@ class TwoStageLSSVR(KernelRegressor):
     True
     """
 
+    _merges_equal_targets = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
         **_TWO_STAGE_CONSTRAINTS,
@@ -386,20 +368,5 @@ class TwoStageLSSVR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _fit_two_stage(self, X, Y, weight, rows, classify=False)
-        return self
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ...kernels import Kernel
 from ...problem import Dictionary, make_dictionary
 from ...rows import Array
-from ...solvers.dictionary import store_columns, warn_empty
 from ...solvers.linear_program import solve_infinity_norm
-from ...solvers.reweighted import Reweighted, reweighted, without_effect
-from ...training import with_equal_targets
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor
+from ...solvers.reweighted import Reweighted, reweighted, trained_on_columns, warn_empty, without_effect
+from ...training import Trained, TrainingSet
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from .rounds import linear_round, mixed_round, multiplicative_round, quadratic_round
 
 _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
@@ -29,7 +28,7 @@ _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def _solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
+def solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
     """One output; `sign` has n entries, or 2n for each row twice."""
     size, options = 1 + len(dictionary.rows), {"tol": model.tol, "max_iter": model.max_iter}
     twice = len(sign) > len(dictionary.K)
@@ -44,15 +43,16 @@ def _solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary) 
             solution.alpha, (size, int(np.count_nonzero(solution.alpha))), 0.0, solution.gap, True
         )
     if model.variant == "linear":
-        solve = linear_round(B, t, c)
+        one_round = linear_round(B, t, c)
     elif model.variant == "multiplicative":
-        solve = multiplicative_round(B, t, c)
+        one_round = multiplicative_round(B, t, c)
     else:
-        solve = mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
-    return reweighted(size, solve, vanished=partial(without_effect, B), **options)
+        one_round = mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
+    return reweighted(size, one_round, vanished=partial(without_effect, B), **options)
 
 
-def _check_combination(model: Any) -> None:
+def check_combination(model: Any) -> None:
+    """Refuse parameters that do not go together."""
     if model.variant != "quadratic" and (model.p != 0 or model.margin != 0):
         raise ValueError(f"p and margin need variant='quadratic', got variant={model.variant!r}.")
     if model.p == np.inf and model.margin != 0:
@@ -182,36 +182,19 @@ class ZeroNormSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        _check_combination(self)
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
-        t, c = np.ones(len(data.Y)), self.C * data.weight
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        check_combination(self)
+        dictionary = make_dictionary(data.gram(kernel, run.n_threads), distinct=data.distinct)
+        t, c = np.ones(data.n), self.C * data.weight
         results = []
         for labels in data.Y.T:
-            result = _solve(self, np.ascontiguousarray(labels), t, c, dictionary)
+            result = solve(self, np.ascontiguousarray(labels), t, c, dictionary)
             heavier = 0.0
             if not result.coef.any():
                 heavier = 1.0 if c @ labels > 0 else -1.0
-                warn_empty(type(self).__name__, "predicts the heavier class", f"raise C (it is {self.C:g})")
+                warn_empty(run.name, "predicts the heavier class", f"raise C (it is {self.C:g})")
             results.append((result, heavier))
-        store_columns(self, data.X, data.rows, kernel, dictionary, results)
-        return self
+        return trained_on_columns(data, kernel, dictionary, results, run.name)
 
 
 class ZeroNormSVR(KernelRegressor):
@@ -317,26 +300,9 @@ class ZeroNormSVR(KernelRegressor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the machine.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-        y : array-like of shape (n,) or (n, n_targets)
-        sample_weight : array-like of shape (n,) or None
-
-        Returns
-        -------
-        self
-        """
-        _check_combination(self)
-        X, Y, weight, rows = self._check_targets(X, y, sample_weight)
-        _, kinds = np.unique(Y, axis=0, return_inverse=True)
-        data = with_equal_targets(X, kinds.ravel(), Y, weight, rows, precomputed=self._is_precomputed)
-        kernel = self._resolved_kernel(data.X, data.weight)
-        dictionary = make_dictionary(self._gram(kernel, data, rows), distinct=data.distinct)
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        check_combination(self)
+        dictionary = make_dictionary(data.gram(kernel, run.n_threads), distinct=data.distinct)
         c = self.C * data.weight
         sign = np.repeat([1.0, -1.0], len(c))
         results = []
@@ -345,12 +311,11 @@ class ZeroNormSVR(KernelRegressor):
             centred = targets - middle
             # |y - f| - epsilon is the larger of two hinges
             t = np.concatenate([centred - self.epsilon, -centred - self.epsilon])
-            result = _solve(self, sign, t, np.concatenate([c, c]), dictionary)
+            result = solve(self, sign, t, np.concatenate([c, c]), dictionary)
             if not result.coef.any() and np.abs(centred).max() > self.epsilon:
-                warn_empty(type(self).__name__, "predicts the median", f"raise C (it is {self.C:g})")
+                warn_empty(run.name, "predicts the median", f"raise C (it is {self.C:g})")
             results.append((result, middle))
-        store_columns(self, data.X, data.rows, kernel, dictionary, results)
-        return self
+        return trained_on_columns(data, kernel, dictionary, results, run.name)
 
 
 def weighted_median(values: Array, weight: Array) -> float:

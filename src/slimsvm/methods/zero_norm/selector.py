@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from ...kernels import KERNELS, Kernel
 from ...rows import Array, Rows, dense, scale_columns
 from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
-from ...training import TrainingSet, with_equal_targets
-from ..base import KernelClassifier, KernelEstimator
+from ...threads import one_blas_thread
+from ...training import TrainingSet
+from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
 from ..full.estimators import FullSVC
 from .rounds import linear_round, quadratic_round
 
@@ -110,9 +111,6 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    # labels and weights are checked as the classifiers do
-    _check_classes = KernelClassifier._check_classes
-
     def __init__(
         self,
         C: float = 1.0,
@@ -147,7 +145,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Select the features.
+        """Select the features; an estimator whose fit fails or is interrupted stays as it was.
 
         Parameters
         ----------
@@ -159,20 +157,20 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         -------
         self
         """
-        X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
-        data = with_equal_targets(X, codes, Y, weight, rows)
-        if isinstance(self.kernel, str) and self.kernel == "linear":
-            self._select_linear(data)
-        else:
-            self._select_by_scales(data)
+        with unchanged_on_failure(self), one_blas_thread():
+            data, classes = classified(self, X, y, sample_weight)
+            data = data.merged_by_row_and_target()
+            linear = isinstance(self.kernel, str) and self.kernel == "linear"
+            scores, n_iter = self._select_linear(data) if linear else self._select_by_scales(data)
+            self.scores_, self.n_iter_, self.classes_ = scores, n_iter, classes
         return self
 
-    def _select_linear(self, data: TrainingSet) -> None:
-        A = np.column_stack([np.ones(len(data.rows)), dense(data.X)]).astype(np.float64)
+    def _select_linear(self, data: TrainingSet) -> tuple[Array, int]:
+        """Scores of the features, and rounds."""
+        A = np.column_stack([np.ones(data.n), dense(data.X)]).astype(np.float64)
         t, c = np.ones(len(A)), self.C * data.weight
         make = quadratic_round if self.variant == "quadratic" else linear_round
-        scores = np.zeros(A.shape[1])
-        self.n_iter_ = 0
+        scores, n_iter = np.zeros(A.shape[1]), 0
         for labels in data.Y.T:
             B = labels[:, None] * A
             result = reweighted(
@@ -183,22 +181,21 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 vanished=partial(without_effect, B),
             )
             result.warn_if_unfinished(type(self).__name__)
-            self.n_iter_ = max(self.n_iter_, result.n_rounds)
+            n_iter = max(n_iter, result.n_rounds)
             np.maximum(scores, np.abs(result.coef), out=scores)
-        self.scores_ = scores[1:]
-        if not self.scores_.any():
-            # the weighted covariance with the labels, which is what a vanishing C looks at
-            pull = np.abs(data.Y.T @ (c[:, None] * A[:, 1:])).max(axis=0)
-            self._keep_one(pull)
+        if scores[1:].any():
+            return scores[1:], n_iter
+        # the weighted covariance with the labels, which is what a vanishing C looks at
+        return self._only_the_strongest(np.abs(data.Y.T @ (c[:, None] * A[:, 1:])).max(axis=0)), n_iter
 
-    def _select_by_scales(self, data: TrainingSet) -> None:
-        kernel = self._resolved_kernel(data.X, data.weight)
+    def _select_by_scales(self, data: TrainingSet) -> tuple[Array, int]:
+        """Scales of the features, and rounds."""
+        kernel = self._kernel_for(data)
         labels = data.Y[:, 0] if data.Y.shape[1] == 1 else data.Y.argmax(axis=1)
         scales = np.ones(data.X.shape[1])
         moved = np.inf
         machine = FullSVC(C=self.C, kernel=kernel, n_jobs=self.n_jobs)
         for n_iter in range(1, self.max_iter + 1):
-            self.n_iter_ = n_iter
             X = scale_columns(data.X, scales)
             machine.fit(X, labels, sample_weight=data.weight)
             carried = norm_by_feature(kernel, machine.support_vectors_, machine.dual_coef_, scales > 0)
@@ -211,14 +208,14 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 break
         if moved > 10 * self.tol:
             warnings.warn(
-                f"{type(self).__name__}: a scale still changed by {moved:.2g} after {self.n_iter_} rounds; "
+                f"{type(self).__name__}: a scale still changed by {moved:.2g} after {n_iter} rounds; "
                 "raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.scores_ = scales
+        return scales, n_iter
 
-    def _keep_one(self, strength: Array) -> None:
+    def _only_the_strongest(self, strength: Array) -> Array:
         """No feature is worth its cost at this C: keep the strongest, and say so."""
         warnings.warn(
             f"{type(self).__name__}: no feature is worth its cost, and only the strongest is kept; raise C "
@@ -226,8 +223,9 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
             ConvergenceWarning,
             stacklevel=3,
         )
-        self.scores_ = np.zeros(len(strength))
-        self.scores_[int(np.argmax(strength))] = NEGLIGIBLE
+        scores = np.zeros(len(strength))
+        scores[int(np.argmax(strength))] = NEGLIGIBLE
+        return scores
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
