@@ -104,7 +104,7 @@ def test_objective_falls_and_errors_are_within_epsilon(fitting, n_candidates):
     X, y = make_banana(300, random_state=0)
     model = GreedyLSSVC(C=5.0, epsilon=0.4, fitting=fitting, n_candidates=n_candidates, random_state=0)
     model.fit(X, y)
-    path = model.objective_path_[:, 0]
+    path = model.path_.objective[:, 0]
     assert (np.diff(path) <= 1e-12).all()
     if n_candidates is None:
         others = np.setdiff1d(np.arange(300), model.support_)
@@ -137,9 +137,9 @@ def test_prefixes_are_the_machines_of_smaller_fits():
         prefix = large.expansion_at(size)
         assert prefix.n_vectors <= size
         if size:
-            steps = np.flatnonzero(large.path_sizes_ <= size)[-1] + 1
-            small = GreedyLSSVC(10.0, n_vectors=int(large.path_sizes_[steps - 1])).fit(X, y)
-            if small.path_sizes_[-1] == large.path_sizes_[steps - 1] and small.n_iter_ == steps:
+            steps = np.flatnonzero(large.path_.sizes <= size)[-1] + 1
+            small = GreedyLSSVC(10.0, n_vectors=int(large.path_.sizes[steps - 1])).fit(X, y)
+            if small.path_.sizes[-1] == large.path_.sizes[steps - 1] and small.n_iter_ == steps:
                 np.testing.assert_allclose(prefix(X), small.decision_function(X), atol=1e-9)
     np.testing.assert_allclose(large.expansion_at(60)(X), large.decision_function(X), atol=1e-9)
     with pytest.raises(ValueError, match="n_vectors must not be negative"):
@@ -151,7 +151,7 @@ def test_limit_counts_different_vectors_of_all_outputs():
     y = (y > 0).astype(int) + (X[:, 0] > 1.0)
     for limit in (1, 7, 40):
         model = GreedyLSSVC(10.0, epsilon=0.01, n_vectors=limit).fit(X, y)
-        assert model.path_sizes_[-1] <= limit
+        assert model.path_.sizes[-1] <= limit
         assert model.n_vectors_ <= limit
     assert GreedyLSSVC(10.0, epsilon=0.0, n_vectors=10_000).fit(X, y).n_vectors_ == 300
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn
@@ -18,13 +20,10 @@ from slimsvm import (
     CompactSVR,
     EmpiricalSVC,
     FullSVC,
-    expansion,
-    plain_rows,
+    KernelExpansion,
     reduce,
 )
-from slimsvm.adapters import slim
 from slimsvm.kernels import RBF
-from slimsvm.methods import base
 
 ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 75)
 
@@ -84,14 +83,14 @@ def model(request, models):
 def short_ways(monkeypatch):
     """A list that says for each prediction whether it took the short way."""
     taken = []
+    careful = KernelExpansion.plain_outputs
 
-    def watched(*arguments):
-        outputs = plain_rows.plain_outputs(*arguments)
+    def watched(self, *arguments):
+        outputs = careful(self, *arguments)
         taken.append(outputs is not None)
         return outputs
 
-    monkeypatch.setattr(base, "plain_outputs", watched)
-    monkeypatch.setattr(slim, "plain_outputs", watched)
+    monkeypatch.setattr(KernelExpansion, "plain_outputs", watched)
     return taken
 
 
@@ -106,9 +105,7 @@ def all_answers(model, X):
 
 def careful_answers(model, X):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "plain_outputs", lambda *_: None)
-        patch.setattr(slim, "plain_outputs", lambda *_: None)
-        patch.setattr(expansion, "plain_outputs", lambda *_: None)
+        patch.setattr(KernelExpansion, "plain_outputs", lambda *_: None)
         return all_answers(model, X)
 
 
@@ -244,21 +241,15 @@ def test_assume_finite_lets_rows_pass_as_ever():
         assert np.flatnonzero(np.isnan(model.decision_function(X))).tolist() == [3]
 
 
-def test_a_change_of_the_stored_numbers_is_seen(short_ways):
-    model = MODELS["compact classes"]()
+def test_the_stored_numbers_cannot_be_changed():
+    model = pickle.loads(pickle.dumps(MODELS["compact classes"]()))
+    for array in (model.dual_coef_, model.intercept_, model.support_vectors_, model.classes_):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
     X = rows_for(model, 20)
-    for change in (
-        lambda: model.dual_coef_.__imul__(2.0),
-        lambda: model.intercept_.__iadd__(1.0),
-        lambda: setattr(model, "support_vectors_", model.support_vectors_ + 0.1),
-        lambda: setattr(model, "gamma_", model.gamma_ * 1.1),
-        lambda: model.set_params(kernel="laplacian"),
-    ):
-        before = model.decision_function(X)
-        change()
-        after = model.decision_function(X)
-        assert not np.array_equal(before, after)
-        assert_the_same([after], careful_answers(model, X)[1:2])
+    before = model.decision_function(X)
+    model.set_params(kernel="laplacian", gamma=3.0, scale=False)
+    assert model.decision_function(X).tobytes() == before.tobytes()
 
 
 @every_model
@@ -280,5 +271,5 @@ def test_an_expansion_gives_the_same_bits_both_ways(model, n, monkeypatch):
     if n:
         dirty[-1, 0] = np.nan
     got = f(X), f(dirty)
-    monkeypatch.setattr(expansion, "plain_outputs", lambda *_: None)
+    monkeypatch.setattr(KernelExpansion, "plain_outputs", lambda *_: None)
     assert_the_same(got, (f(X), f(dirty)))
