@@ -267,7 +267,7 @@ def density() -> list[str]:
         own = KernelDensity(bandwidth=full_bandwidth(X, np.ones(len(X)))).fit(X).score(new) / len(new)
         for bandwidth, limit in (("cv", None), ("full", None), ("full", 100)):
             start = time.perf_counter()
-            model = SparseKernelDensity(bandwidth, max_vectors=limit).fit(X)
+            model = SparseKernelDensity(bandwidth=bandwidth, max_vectors=limit).fit(X)
             seconds = time.perf_counter() - start
             same = KernelDensity(bandwidth=model.bandwidth_).fit(X).score(new) / len(new)
             lines.append(

@@ -565,7 +565,7 @@ def select(X: Array, rule: str) -> int:
     """Select about `SELECTED` rows of X; how many were."""
     gram = KernelGram(RBF(1.0 / X.shape[1]), X, n_threads=1)
     limit = None if rule == "cholesky" else SELECTED
-    return len(SELECTIONS[rule](gram, eta=1e-3, n_vectors=limit, rng=np.random.default_rng(0)).rows)
+    return len(SELECTIONS[rule](gram, eta=1e-3, max_vectors=limit, rng=np.random.default_rng(0)).rows)
 
 
 def selection_worker(rule: str, n: int) -> None:

@@ -128,11 +128,11 @@ def data(name: str, draw: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 def greedy(name: str, log2_gamma: int, **options: object) -> GreedyLSSVC:
     return GreedyLSSVC(
-        2.0 * 2.0**log2_gamma,
+        C=2.0 * 2.0**log2_gamma,
         gamma=2.0 ** WIDTH[name],
         random_state=0,
         n_jobs=-1,
-        **{"epsilon": 0.5, **options},
+        **{"max_error": 0.5, **options},
     )
 
 
@@ -145,7 +145,9 @@ def timed_fit(model: object, X: np.ndarray, y: np.ndarray) -> float:
 def machine(name: str, method: str, at: int, seed: int) -> GreedyLSSVC | PrunedLSSVC:
     log2_gamma = LOG2_GAMMA[at]
     if method == "SVS":
-        return PrunedLSSVC(PAPER[name]["SVS"][1][at], C=2.0 * 2.0**log2_gamma, gamma=2.0 ** WIDTH[name])
+        return PrunedLSSVC(
+            n_vectors=PAPER[name]["SVS"][1][at], C=2.0 * 2.0**log2_gamma, gamma=2.0 ** WIDTH[name]
+        )
     model = greedy(name, log2_gamma, n_candidates=CANDIDATES if method == "PFSALS" else None)
     return model.set_params(random_state=seed)
 
@@ -200,7 +202,7 @@ def widths() -> None:
         X, X_test, y, y_test = data(name)
         cells = []
         for k in range(-6, -1):
-            model = GreedyLSSVC(2.0 * 2.0**log2_gamma, epsilon=0.5, gamma=2.0**k, n_jobs=-1).fit(X, y)
+            model = GreedyLSSVC(C=2.0 * 2.0**log2_gamma, max_error=0.5, gamma=2.0**k, n_jobs=-1).fit(X, y)
             cells.append(f"{model.n_vectors_} ({100 * model.score(X_test, y_test):.2f} %)")
         accuracies, sizes = PAPER[name]["FSALS"]
         at = LOG2_GAMMA.index(log2_gamma)
@@ -219,9 +221,9 @@ def speed() -> None:
         "GreedyLSSVC (FSALS)": greedy("usps", 2),
         "GreedyLSSVC (PFSALS)": greedy("usps", 2, n_candidates=CANDIDATES),
         "sklearn.svm.SVC (C=4)": SVC(C=4.0, gamma=gamma),
-        "LSSVC, conjugate gradients": LSSVC(C, gamma=gamma, solver="cg", tol=1e-6, n_jobs=-1),
-        "LSSVC, SMO": LSSVC(C, gamma=gamma, solver="smo", tol=1e-3, n_jobs=-1),
-        "LSSVC, direct": LSSVC(C, gamma=gamma, solver="cholesky", n_jobs=-1),
+        "LSSVC, conjugate gradients": LSSVC(C=C, gamma=gamma, solver="cg", tol=1e-6, n_jobs=-1),
+        "LSSVC, SMO": LSSVC(C=C, gamma=gamma, solver="smo", tol=1e-3, n_jobs=-1),
+        "LSSVC, direct": LSSVC(C=C, gamma=gamma, solver="cholesky", n_jobs=-1),
     }
     first = None
     for title, model in machines.items():
@@ -288,7 +290,7 @@ def figures() -> None:
         X, X_test, y, y_test = data(name)
         found = []
         for epsilon in epsilons:
-            model = greedy(name, log2_gamma, epsilon=float(epsilon))
+            model = greedy(name, log2_gamma, max_error=float(epsilon))
             seconds = timed_fit(model, X, y)
             found.append((100 * model.score(X_test, y_test), model.n_vectors_, seconds))
             report.add(f"| {name} | {epsilon:.1f} | {found[-1][0]:.2f} | {found[-1][1]} | {seconds:.2f} |")

@@ -66,7 +66,7 @@ def boundary(axis: plt.Axes, model: object, X: np.ndarray, y: np.ndarray, title:
 
 
 def machine(m: int, sigma: float) -> TwoStageLSSVC:
-    return TwoStageLSSVC(m, gamma=1.0 / (2.0 * sigma**2), n_jobs=-1)
+    return TwoStageLSSVC(n_vectors=m, gamma=1.0 / (2.0 * sigma**2), n_jobs=-1)
 
 
 def spirals() -> None:
@@ -78,12 +78,12 @@ def spirals() -> None:
     report.add("|---|---|---|---|---|---|---|")
     drawing, axes = plt.subplots(1, 4, figsize=(14, 3.6))
     roc, roc_axis = plt.subplots(figsize=(4, 4))
-    full = LSSVC(0.16 * 2, gamma=1.0 / (2.0 * 11.33**2)).fit(X, y)
+    full = LSSVC(C=0.16 * 2, gamma=1.0 / (2.0 * 11.33**2)).fit(X, y)
     report.add(
         f"| LS-SVM, sigma 11.33, gamma 0.16 as printed | 194 | {full.n_vectors_} | "
         f"{(full.predict(X) == y).sum()} | | | {roc_auc_score(y, full.decision_function(X)):.4f} |"
     )
-    full = LSSVC(100.0, gamma=0.5).fit(X, y)
+    full = LSSVC(C=100.0, gamma=0.5).fit(X, y)
     report.add(
         f"| LS-SVM, sigma 1, C 100 | 194 | {full.n_vectors_} | {(full.predict(X) == y).sum()} | | | "
         f"{roc_auc_score(y, full.decision_function(X)):.4f} |"
@@ -116,7 +116,7 @@ def full_by_folds(X: np.ndarray, y: np.ndarray, side: float) -> tuple[float, flo
             total = 0.0
             for fold in folds:
                 train = np.setdiff1d(np.arange(len(y)), fold)
-                total += LSSVC(C, gamma=width(s, side)).fit(X[train], y[train]).score(X[fold], y[fold])
+                total += LSSVC(C=C, gamma=width(s, side)).fit(X[train], y[train]).score(X[fold], y[fold])
             found[s, C] = total
     return max(found, key=lambda pair: found[pair])
 
@@ -131,7 +131,7 @@ def checkerboard() -> None:
     roc, roc_axis = plt.subplots(figsize=(4, 4))
     s, C = full_by_folds(X, y, side)
     candidates = [
-        (f"LS-SVM, sigma {s} and C {C} by five folds", LSSVC(C, gamma=width(s, side))),
+        (f"LS-SVM, sigma {s} and C {C} by five folds", LSSVC(C=C, gamma=width(s, side))),
         ("two-stage, sigma 0.06", machine(100, 0.06 * side)),
         ("two-stage, sigma 0.02", machine(70, 0.02 * side)),
         ("two-stage, sigma 0.06", machine(70, 0.06 * side)),
@@ -158,7 +158,7 @@ def checkerboard() -> None:
         X, y = make_checkerboard(1000, random_state=draw)
         X_test, y_test = make_checkerboard(20000, random_state=100 + draw)
         s, C = full_by_folds(X, y, side)
-        models = [LSSVC(C, gamma=width(s, side)), machine(100, 0.06 * side), machine(100, 0.07 * side)]
+        models = [LSSVC(C=C, gamma=width(s, side)), machine(100, 0.06 * side), machine(100, 0.07 * side)]
         table.append([100 * model.fit(X, y).score(X_test, y_test) for model in models])
         report.add(f"| {draw} | " + " | ".join(f"{value:.2f}" for value in table[-1]) + " |")
     report.add("| mean | " + " | ".join(f"{value:.2f}" for value in np.mean(table, axis=0)) + " |")

@@ -77,8 +77,8 @@ def test_few_vectors_suffice(make, most, score):
 
 def test_the_chosen_size_is_among_those_tried(model):
     assert model.n_vectors_ in model.path_["n_vectors"]
-    for kind in set(model.path_["widths"]):
-        sizes = model.path_["n_vectors"][model.path_["widths"] == kind]
+    for kind in set(model.path_["metric"]):
+        sizes = model.path_["n_vectors"][model.path_["metric"] == kind]
         assert (np.diff(sizes) > 0).all()
 
 
@@ -96,20 +96,20 @@ def test_few_or_noisy_rows_keep_what_ridge_regression_found(n_rows, capsys):
     rng = np.random.default_rng(0)
     if n_rows > 256:
         y = np.where(rng.random(n_rows) < 0.2, -y, y)
-    model = CompactSVC(widths="one", verbose=1, random_state=0).fit(X, y)
+    model = CompactSVC(metric="one", verbose=1, random_state=0).fit(X, y)
     found = re.search(r"width (\S+), C (\S+)", capsys.readouterr().out)
     assert found is not None
     assert pytest.approx(float(found[2]), rel=1e-2) == model.C_
     spread = X.std(axis=0)
     np.testing.assert_allclose(model.gamma_ * np.square(spread), float(found[1]), rtol=1e-2)
-    assert set(model.path_["widths"]) == {"fixed"}
+    assert set(model.path_["metric"]) == {"fixed"}
 
 
 def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
     X, y = make_banana(2500, random_state=0)
     monkeypatch.setattr(moved, "BATCH_WORK", 2500 * 2 * 16)
     monkeypatch.setattr(moved, "EPOCHS", 2)
-    model = CompactSVC(max_vectors=24, widths="one", random_state=0).fit(X, y)
+    model = CompactSVC(max_vectors=24, metric="one", random_state=0).fit(X, y)
     assert model.path_["n_vectors"].max() == 16
     assert model.n_vectors_ == 24
     assert model.score(X, y) > 0.85
@@ -194,7 +194,7 @@ def test_the_scaling_is_in_the_stored_model(banana, model):
     np.testing.assert_allclose(model.decision_function(T), wanted, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"refine": False}, {"widths": "per_feature"}, {"widths": "one"}])
+@pytest.mark.parametrize("options", [{}, {"refine": False}, {"metric": "per_feature"}, {"metric": "one"}])
 def test_the_same_bits_again_for_any_number_of_threads_and_any_order(banana, options):
     X, T, y, _ = banana
     X, y = X[:200], y[:200]
@@ -349,9 +349,9 @@ def test_the_fast_path_gives_the_same(banana, model):
 
 def test_given_parameters_are_kept(banana):
     X, _, y, _ = banana
-    model = CompactSVC(C=3.0, gamma=0.7, widths="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
+    model = CompactSVC(C=3.0, gamma=0.7, metric="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
     assert model.C_ == pytest.approx(3.0)
-    two = CompactSVC(gamma=[0.5, 2.0], widths="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
+    two = CompactSVC(gamma=[0.5, 2.0], metric="one", scale=False, max_vectors=6, random_state=0).fit(X, y)
     assert two.gamma_[1] / two.gamma_[0] == pytest.approx(4.0)
     with pytest.raises(ValueError, match="gamma has 3 entries, but X has 2 features"):
         CompactSVC(gamma=[1.0, 2.0, 3.0]).fit(X, y)

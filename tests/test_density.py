@@ -161,8 +161,8 @@ def test_density_of_sparse_rows_is_that_of_dense_ones():
 def test_every_sparse_format_gives_the_model_of_csr_array(kind, bandwidth):
     X = mixture_rows(150)
     X[np.abs(X) < 0.5] = 0.0
-    wanted = SparseKernelDensity(bandwidth).fit(sparse.csr_array(X))
-    found = SparseKernelDensity(bandwidth).fit(getattr(sparse, kind)(X))
+    wanted = SparseKernelDensity(bandwidth=bandwidth).fit(sparse.csr_array(X))
+    found = SparseKernelDensity(bandwidth=bandwidth).fit(getattr(sparse, kind)(X))
     assert found.bandwidth_ == wanted.bandwidth_
     np.testing.assert_array_equal(found.support_, wanted.support_)
     assert found.weights_.tobytes() == wanted.weights_.tobytes()

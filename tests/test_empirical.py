@@ -94,7 +94,7 @@ def test_the_vectors_depend_on_eta_and_not_on_C():
         np.testing.assert_array_equal(model.support_, models[0].support_)
     sizes = [EmpiricalSVC(eta=eta).fit(X, y).n_vectors_ for eta in (0.9, 0.5, 0.1, 1e-3)]
     assert sizes == sorted(sizes)
-    assert EmpiricalSVC(n_vectors=5, selection="pivoted_cholesky").fit(X, y).n_vectors_ == 5
+    assert EmpiricalSVC(max_vectors=5, selection="pivoted_cholesky").fit(X, y).n_vectors_ == 5
 
 
 # published counts at the paper's parameters: set, C, gamma, eta, vectors (Table VII)
@@ -171,7 +171,7 @@ def test_the_feature_map():
     single = EmpiricalFeatureMap(orthonormal=True).fit(X.astype(np.float32)).transform(T.astype(np.float32))
     assert single.dtype == np.float32
     assert (
-        make_pipeline(EmpiricalFeatureMap(n_vectors=20), LogisticRegression(C=100)).fit(X, y).score(X, y)
+        make_pipeline(EmpiricalFeatureMap(max_vectors=20), LogisticRegression(C=100)).fit(X, y).score(X, y)
         > 0.8
     )
 

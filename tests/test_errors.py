@@ -205,6 +205,8 @@ def test_class_weights(kind):
 )
 def test_parameters_out_of_range(kind, parameter, value):
     X, y = data()
+    if parameter not in kind().get_params():  # what FullSVC hands to libsvm has a name of its own
+        parameter = "kkt_tol"
     with pytest.raises(ValueError, match=f"'{parameter}' parameter of .* must be"):
         kind(**{parameter: value}).fit(X, y)
 

@@ -128,7 +128,7 @@ class TestFullSVC(ClassifierContract):
     accuracy = 2e-4  # libsvm keeps kernel values in float32
 
     def make(self, **parameters):
-        return FullSVC(**{"C": 3.0, "coef0": 1.0, "tol": 1e-7, **parameters})
+        return FullSVC(**{"C": 3.0, "coef0": 1.0, "kkt_tol": 1e-7, **parameters})
 
     # not the sigmoid: its problem is not convex, and the point found depends on the order of the rows
     @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
@@ -158,7 +158,7 @@ class TestFullSVCSquaredHinge(ClassifierContract):
     accuracy = 2e-4
 
     def make(self, **parameters):
-        return FullSVC(**{"C": 3.0, "coef0": 1.0, "loss": "squared_hinge", "tol": 1e-7, **parameters})
+        return FullSVC(**{"C": 3.0, "coef0": 1.0, "loss": "squared_hinge", "kkt_tol": 1e-7, **parameters})
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -166,7 +166,7 @@ class TestFullSVCSquaredHinge(ClassifierContract):
 def test_the_fitted_machine_is_optimal(loss, kernel):
     X, y = make_banana(200, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, 200)
-    model = FullSVC(C=2.0, loss=loss, kernel=kernel, gamma=0.5, tol=1e-8).fit(X, y, sample_weight=weight)
+    model = FullSVC(C=2.0, loss=loss, kernel=kernel, gamma=0.5, kkt_tol=1e-8).fit(X, y, sample_weight=weight)
     alpha = np.zeros((200, 1))
     alpha[model.support_] = model.dual_coef_.T
     gram = KernelGram(model.expansion_.kernel, X)
@@ -181,7 +181,7 @@ def test_equal_rows_of_both_classes(loss, kernel):
     """Vectors contain no duplicates, also where one point has two labels."""
     X, y = make_banana(60, random_state=0)
     X, y = np.vstack([X, X[:10]]), np.r_[y, -y[:10]]
-    model = FullSVC(C=2.0, loss=loss, kernel=kernel, tol=1e-8).fit(X, y)
+    model = FullSVC(C=2.0, loss=loss, kernel=kernel, kkt_tol=1e-8).fit(X, y)
     assert len(np.unique(model.support_vectors_, axis=0)) == model.n_vectors_
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
 

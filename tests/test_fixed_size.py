@@ -46,7 +46,7 @@ def test_fixed_size_is_optimal_on_its_vectors():
     X, y = make_banana(200, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 200)
     C = 3.0
-    model = FixedSizeLSSVC(15, C=C, gamma=1.0, random_state=0).fit(X, y, weight)
+    model = FixedSizeLSSVC(n_vectors=15, C=C, gamma=1.0, random_state=0).fit(X, y, weight)
     residual = np.where(y == model.classes_[1], 1.0, -1.0) - model.decision_function(X)
     V = model.support_vectors_
     gradient = RBF(1.0)(V, V) @ model.dual_coef_[0] - C * RBF(1.0)(V, X) @ (weight * residual)
@@ -57,27 +57,32 @@ def test_fixed_size_is_optimal_on_its_vectors():
 @pytest.mark.parametrize("n_vectors", [90, 10_000])
 def test_all_rows_give_the_full_machine(n_vectors):
     X, y = make_banana(90, random_state=0)
-    full = LSSVC(2.0, gamma=5.0).fit(X, y).decision_function(X)
-    pruned = PrunedLSSVC(n_vectors, C=2.0, gamma=5.0).fit(X, y).decision_function(X)
+    full = LSSVC(C=2.0, gamma=5.0).fit(X, y).decision_function(X)
+    pruned = PrunedLSSVC(n_vectors=n_vectors, C=2.0, gamma=5.0).fit(X, y).decision_function(X)
     np.testing.assert_allclose(pruned, full, atol=1e-9)
-    fixed = FixedSizeLSSVR(n_vectors, C=2.0, gamma=5.0).fit(X, X[:, 0]).predict(X)
-    np.testing.assert_allclose(fixed, LSSVR(2.0, gamma=5.0).fit(X, X[:, 0]).predict(X), atol=1e-6)
+    fixed = FixedSizeLSSVR(n_vectors=n_vectors, C=2.0, gamma=5.0).fit(X, X[:, 0]).predict(X)
+    np.testing.assert_allclose(fixed, LSSVR(C=2.0, gamma=5.0).fit(X, X[:, 0]).predict(X), atol=1e-6)
 
 
 def test_pruning_follows_the_support_values():
     X, y = make_banana(100, random_state=0)
-    once = PrunedLSSVC(95, C=2.0, gamma=1.0).fit(X, y)
-    full = LSSVC(2.0, gamma=1.0).fit(X, y)
+    once = PrunedLSSVC(n_vectors=95, C=2.0, gamma=1.0).fit(X, y)
+    full = LSSVC(C=2.0, gamma=1.0).fit(X, y)
     smallest = full.support_[np.argsort(np.abs(full.dual_coef_[0]))[:5]]
     assert set(once.support_) == set(range(100)) - set(smallest)
     left = np.sort(once.support_)
-    again = LSSVC(2.0, gamma=1.0).fit(X[left], y[left])
+    again = LSSVC(C=2.0, gamma=1.0).fit(X[left], y[left])
     np.testing.assert_allclose(once.decision_function(X), again.decision_function(X), atol=1e-9)
-    assert PrunedLSSVC(30).fit(X, y).n_vectors_ == 30
-    assert PrunedLSSVC(30, share=0.5).fit(X, y).n_iter_ < PrunedLSSVC(30, share=0.05).fit(X, y).n_iter_
+    assert PrunedLSSVC(n_vectors=30).fit(X, y).n_vectors_ == 30
+    assert (
+        PrunedLSSVC(n_vectors=30, share=0.5).fit(X, y).n_iter_
+        < PrunedLSSVC(n_vectors=30, share=0.05).fit(X, y).n_iter_
+    )
 
 
-@pytest.mark.parametrize("model", [PrunedLSSVC(40, gamma=1.0), FixedSizeLSSVC(20, gamma=1.0, random_state=0)])
+@pytest.mark.parametrize(
+    "model", [PrunedLSSVC(n_vectors=40, gamma=1.0), FixedSizeLSSVC(n_vectors=20, gamma=1.0, random_state=0)]
+)
 def test_row_order_duplicates_and_label_flip(model):
     X, y = make_banana(120, random_state=3)
     rng = np.random.default_rng(0)
@@ -95,17 +100,17 @@ def test_row_order_duplicates_and_label_flip(model):
 def test_pruning_agrees_on_kinds_of_input():
     X, y = make_banana(80, random_state=0)
     K = RBF(1.0)(X, X)
-    reference = PrunedLSSVC(30, gamma=1.0).fit(X, y).decision_function(X)
+    reference = PrunedLSSVC(n_vectors=30, gamma=1.0).fit(X, y).decision_function(X)
     for other in (
-        PrunedLSSVC(30, gamma=1.0).fit(sparse.csr_array(X), y).decision_function(X),
-        PrunedLSSVC(30, kernel="precomputed").fit(K, y).decision_function(K),
+        PrunedLSSVC(n_vectors=30, gamma=1.0).fit(sparse.csr_array(X), y).decision_function(X),
+        PrunedLSSVC(n_vectors=30, kernel="precomputed").fit(K, y).decision_function(K),
     ):
         np.testing.assert_allclose(other, reference, atol=1e-8)
 
 
 def test_obvious_models_and_clear_errors():
     X = np.arange(10.0)[:, None]
-    np.testing.assert_allclose(FixedSizeLSSVR(3).fit(X, np.full(10, 3.0)).predict(X), 3.0)
+    np.testing.assert_allclose(FixedSizeLSSVR(n_vectors=3).fit(X, np.full(10, 3.0)).predict(X), 3.0)
     np.testing.assert_allclose(FixedSizeLSSVR().fit(X[:1], [5.0]).predict(X), 5.0)
     for bad in ({"n_vectors": 0}, {"C": -1.0}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
@@ -117,7 +122,7 @@ def test_obvious_models_and_clear_errors():
 @parametrize_with_checks(
     [kind(kernel=kernel) for kind in (PrunedLSSVC, FixedSizeLSSVC) for kernel in KERNELS]
     + [FixedSizeLSSVR(kernel=kernel) for kernel in KERNELS]
-    + [PrunedLSSVC(20), FixedSizeLSSVC(20)]
+    + [PrunedLSSVC(n_vectors=20), FixedSizeLSSVC(n_vectors=20)]
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -102,7 +102,7 @@ def test_updates_equal_a_fresh_solve_after_500_steps(random):
 @pytest.mark.parametrize("n_candidates", [None, 20])
 def test_objective_falls_and_errors_are_within_epsilon(fitting, n_candidates):
     X, y = make_banana(300, random_state=0)
-    model = GreedyLSSVC(C=5.0, epsilon=0.4, fitting=fitting, n_candidates=n_candidates, random_state=0)
+    model = GreedyLSSVC(C=5.0, max_error=0.4, fitting=fitting, n_candidates=n_candidates, random_state=0)
     model.fit(X, y)
     path = model.path_.objective[:, 0]
     assert (np.diff(path) <= 1e-12).all()
@@ -119,26 +119,26 @@ def test_epsilon_zero_is_the_full_machine(C, n_candidates):
     X, y = make_banana(250, random_state=2)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 250)
     y = (y > 0).astype(int) + (X[:, 0] > 1.5)
-    greedy = GreedyLSSVC(C, gamma=0.5, epsilon=0.0, n_candidates=n_candidates).fit(X, y, weight)
-    full = LSSVC(C, gamma=0.5).fit(X, y, weight)
+    greedy = GreedyLSSVC(C=C, gamma=0.5, max_error=0.0, n_candidates=n_candidates).fit(X, y, weight)
+    full = LSSVC(C=C, gamma=0.5).fit(X, y, weight)
     np.testing.assert_allclose(greedy.decision_function(X), full.decision_function(X), atol=1e-8)
     targets = np.column_stack([np.sin(X[:, 0]), X[:, 1] + 7.0])
-    greedy = GreedyLSSVR(C, gamma=0.5, epsilon=0.0, n_candidates=n_candidates).fit(X, targets, weight)
+    greedy = GreedyLSSVR(C=C, gamma=0.5, max_error=0.0, n_candidates=n_candidates).fit(X, targets, weight)
     np.testing.assert_allclose(
-        greedy.predict(X), LSSVR(C, gamma=0.5).fit(X, targets, weight).predict(X), atol=1e-8
+        greedy.predict(X), LSSVR(C=C, gamma=0.5).fit(X, targets, weight).predict(X), atol=1e-8
     )
 
 
 def test_prefixes_are_the_machines_of_smaller_fits():
     X, y = make_banana(300, random_state=1)
     y = (y > 0).astype(int) + (X[:, 0] > 1.0)
-    large = GreedyLSSVC(10.0, n_vectors=60).fit(X, y)
+    large = GreedyLSSVC(C=10.0, max_vectors=60).fit(X, y)
     for size in (0, 10, 31, 60):
         prefix = large.expansion_at(size)
         assert prefix.n_vectors <= size
         if size:
             steps = np.flatnonzero(large.path_.sizes <= size)[-1] + 1
-            small = GreedyLSSVC(10.0, n_vectors=int(large.path_.sizes[steps - 1])).fit(X, y)
+            small = GreedyLSSVC(C=10.0, max_vectors=int(large.path_.sizes[steps - 1])).fit(X, y)
             if small.path_.sizes[-1] == large.path_.sizes[steps - 1] and small.n_iter_ == steps:
                 np.testing.assert_allclose(prefix(X), small.decision_function(X), atol=1e-9)
     np.testing.assert_allclose(large.expansion_at(60)(X), large.decision_function(X), atol=1e-9)
@@ -150,10 +150,10 @@ def test_limit_counts_different_vectors_of_all_outputs():
     X, y = make_banana(300, random_state=1)
     y = (y > 0).astype(int) + (X[:, 0] > 1.0)
     for limit in (1, 7, 40):
-        model = GreedyLSSVC(10.0, epsilon=0.01, n_vectors=limit).fit(X, y)
+        model = GreedyLSSVC(C=10.0, max_error=0.01, max_vectors=limit).fit(X, y)
         assert model.path_.sizes[-1] <= limit
         assert model.n_vectors_ <= limit
-    assert GreedyLSSVC(10.0, epsilon=0.0, n_vectors=10_000).fit(X, y).n_vectors_ == 300
+    assert GreedyLSSVC(C=10.0, max_error=0.0, max_vectors=10_000).fit(X, y).n_vectors_ == 300
 
 
 def test_row_order_duplicates_and_label_flip():
@@ -162,19 +162,19 @@ def test_row_order_duplicates_and_label_flip():
     weight = rng.integers(1, 4, 200)
     order = rng.permutation(np.repeat(np.arange(200), weight))
     for n_candidates in (None, 20):
-        model = GreedyLSSVC(2.0, n_candidates=n_candidates, random_state=0)
+        model = GreedyLSSVC(C=2.0, n_candidates=n_candidates, random_state=0)
         weighed = model.fit(X, y, weight).decision_function(X)
         repeated = model.fit(X[order], y[order]).decision_function(X)
         np.testing.assert_allclose(weighed, repeated, atol=1e-10)
-    flipped = GreedyLSSVC(2.0).fit(X, -y).decision_function(X)
-    np.testing.assert_allclose(flipped, -GreedyLSSVC(2.0).fit(X, y).decision_function(X), atol=1e-10)
+    flipped = GreedyLSSVC(C=2.0).fit(X, -y).decision_function(X)
+    np.testing.assert_allclose(flipped, -GreedyLSSVC(C=2.0).fit(X, y).decision_function(X), atol=1e-10)
 
 
 def test_targets_shift_with_the_intercept():
     X = np.linspace(0, 6, 80)[:, None]
     y = np.sin(X[:, 0])
-    first = GreedyLSSVR(10.0, gamma=1.0).fit(X, y)
-    second = GreedyLSSVR(10.0, gamma=1.0).fit(X, y + 1000.0)
+    first = GreedyLSSVR(C=10.0, gamma=1.0).fit(X, y)
+    second = GreedyLSSVR(C=10.0, gamma=1.0).fit(X, y + 1000.0)
     assert (first.support_ == second.support_).all()
     np.testing.assert_allclose(first.predict(X) + 1000.0, second.predict(X), atol=1e-8)
 
@@ -183,19 +183,19 @@ def test_input_kinds_and_threads_agree():
     X, y = make_banana(150, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 150)  # no two rows tie in the first step
     K = RBF(0.7)(X, X)
-    reference = GreedyLSSVC(3.0, gamma=0.7).fit(X, y, weight).decision_function(X)
+    reference = GreedyLSSVC(C=3.0, gamma=0.7).fit(X, y, weight).decision_function(X)
     for other in (
-        GreedyLSSVC(3.0, gamma=0.7).fit(sparse.csr_array(X), y, weight).decision_function(X),
-        GreedyLSSVC(3.0, gamma=0.7, n_jobs=2).fit(X, y, weight).decision_function(X),
-        GreedyLSSVC(3.0, kernel="precomputed").fit(K, y, weight).decision_function(K),
+        GreedyLSSVC(C=3.0, gamma=0.7).fit(sparse.csr_array(X), y, weight).decision_function(X),
+        GreedyLSSVC(C=3.0, gamma=0.7, n_jobs=2).fit(X, y, weight).decision_function(X),
+        GreedyLSSVC(C=3.0, kernel="precomputed").fit(K, y, weight).decision_function(K),
     ):
         np.testing.assert_allclose(other, reference, atol=1e-9)
-    held = GreedyLSSVC(3.0, kernel="precomputed", validation_fraction=0.2).fit(K, y, weight)
+    held = GreedyLSSVC(C=3.0, kernel="precomputed", validation_fraction=0.2).fit(K, y, weight)
     np.testing.assert_allclose(held.expansion_at(150)(K)[:, 0], held.decision_function(K), atol=1e-9)
-    single = GreedyLSSVC(3.0, gamma=0.7, n_jobs=2, n_candidates=10, random_state=0).fit(X, y)
-    double = GreedyLSSVC(3.0, gamma=0.7, n_candidates=10, random_state=0).fit(X, y)
+    single = GreedyLSSVC(C=3.0, gamma=0.7, n_jobs=2, n_candidates=10, random_state=0).fit(X, y)
+    double = GreedyLSSVC(C=3.0, gamma=0.7, n_candidates=10, random_state=0).fit(X, y)
     assert (single.support_ == double.support_).all()
-    low = GreedyLSSVC(3.0, gamma=0.7).fit(X.astype(np.float32), y)
+    low = GreedyLSSVC(C=3.0, gamma=0.7).fit(X.astype(np.float32), y)
     assert low.dual_coef_.dtype == np.float32
     assert low.expansion_at(5).coef.dtype == np.float32
 
@@ -204,14 +204,14 @@ def test_input_kinds_and_threads_agree():
 def test_size_by_validation(n_candidates):
     X, y = make_banana(600, random_state=0)
     model = GreedyLSSVC(
-        100.0, epsilon=0.05, validation_fraction=0.25, n_candidates=n_candidates, random_state=0
+        C=100.0, max_error=0.05, validation_fraction=0.25, n_candidates=n_candidates, random_state=0
     ).fit(X, y)
     scores = model.validation_scores_
     assert model.n_iter_ == scores.argmax() < len(scores) - 1
-    assert model.score(X, y) > LSSVC(100.0).fit(X, y).score(X, y) - 0.05
+    assert model.score(X, y) > LSSVC(C=100.0).fit(X, y).score(X, y) - 0.05
     t = np.linspace(0, 6, 200)
     noisy = np.sin(t) + np.random.default_rng(0).normal(0, 0.3, 200)
-    regressor = GreedyLSSVR(100.0, gamma=1.0, epsilon=0.05, validation_fraction=0.3, random_state=0)
+    regressor = GreedyLSSVR(C=100.0, gamma=1.0, max_error=0.05, validation_fraction=0.3, random_state=0)
     assert regressor.fit(t[:, None], noisy).n_iter_ < 60
     with pytest.raises(ValueError, match=r"validation_fraction=0\.01 holds out no row"):
         GreedyLSSVC(validation_fraction=0.01).fit(X[:20], y[:20])
@@ -224,10 +224,10 @@ def test_obvious_models_and_clear_errors():
     np.testing.assert_allclose(constant.predict(X), 3.0)
     np.testing.assert_allclose(GreedyLSSVR().fit(X[:1], [5.0]).predict(X), 5.0)
     y = np.array([0] * 7 + [1] * 3)
-    nothing = GreedyLSSVC(epsilon=2.0).fit(X, y)  # every label is within 2 of 0
+    nothing = GreedyLSSVC(max_error=2.0).fit(X, y)  # every label is within 2 of 0
     assert nothing.n_vectors_ == 0
     assert (nothing.predict(X) == 0).all()
-    for bad in ({"epsilon": -0.1}, {"n_vectors": 0}, {"n_candidates": 0}, {"fitting": "x"}, {"C": 0.0}):
+    for bad in ({"max_error": -0.1}, {"max_vectors": 0}, {"n_candidates": 0}, {"fitting": "x"}, {"C": 0.0}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             GreedyLSSVC(**bad).fit(X, y)
     with pytest.raises(ValueError, match="one class"):
@@ -254,7 +254,7 @@ def test_columns_beyond_the_limit_are_computed_again():
 def test_dependent_rows_are_passed_over():
     X = np.random.default_rng(0).normal(size=(60, 2))  # the linear kernel has rank 2
     y = np.where(X[:, 0] + 0.1 * X[:, 1] ** 2 > 0, 1, 0)
-    model = GreedyLSSVC(C=1e14, kernel="linear", epsilon=0.0).fit(X, y)
+    model = GreedyLSSVC(C=1e14, kernel="linear", max_error=0.0).fit(X, y)
     full = LSSVC(C=1e6, kernel="linear").fit(X, y)
     assert model.n_vectors_ < 60
     assert model.score(X, y) > full.score(X, y) - 0.2
@@ -276,7 +276,7 @@ def test_number_of_candidates_refuses_what_is_no_probability():
 @parametrize_with_checks(
     [GreedyLSSVC(kernel=kernel) for kernel in KERNELS]
     + [GreedyLSSVR(kernel=kernel) for kernel in KERNELS]
-    + [GreedyLSSVC(n_candidates=10, fitting="prefitting"), GreedyLSSVR(n_candidates=10, n_vectors=20)]
+    + [GreedyLSSVC(n_candidates=10, fitting="prefitting"), GreedyLSSVR(n_candidates=10, max_vectors=20)]
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -21,13 +21,14 @@ ESTIMATORS = [
     ("PrunedLSSVC", {"n_vectors": 10}),
     ("FixedSizeLSSVC", {"n_vectors": 10, "random_state": 0}), ("FixedSizeLSSVR", {"n_vectors": 10, "random_state": 0}),
     ("GreedyLSSVC", {"n_candidates": 10, "random_state": 0}), ("GreedyLSSVR", {"n_candidates": 10, "random_state": 0}),
-    ("GreedyLSSVC", {}), ("GreedyLSSVR", {"n_vectors": 10}),
+    ("GreedyLSSVC", {}), ("GreedyLSSVR", {"max_vectors": 10}),
     ("TwoStageLSSVC", {"n_vectors": 8}), ("TwoStageLSSVR", {"n_vectors": 8, "n_candidates": 30, "random_state": 0}),
     ("ZeroNormSVC", {}), ("ZeroNormSVR", {}), ("LPSVC", {}), ("SparsityControlledSVC", {}), ("RVC", {}), ("RVR", {}),
     ("RVR", {"method": "em"}),
-    ("SparseProbitClassifier", {}), ("MatchingPursuitSVC", {"n_vectors": 8}),
-    ("MatchingPursuitSVR", {"n_vectors": 8, "n_candidates": 20, "random_state": 0}),
-    ("SparseGreedyGPC", {"n_vectors": 8, "random_state": 0}), ("SparseGreedyGPR", {"n_vectors": 8, "random_state": 0}),
+    ("SparseProbitClassifier", {}), ("MatchingPursuitSVC", {"max_vectors": 8}),
+    ("MatchingPursuitSVR", {"max_vectors": 8, "n_candidates": 20, "random_state": 0}),
+    ("SparseGreedyGPC", {"max_vectors": 8, "random_state": 0}),
+    ("SparseGreedyGPR", {"max_vectors": 8, "random_state": 0}),
     ("CompactSVC", {"random_state": 0}), ("CompactSVR", {"random_state": 0}),
 ]  # fmt: skip
 

@@ -74,7 +74,7 @@ def test_it_is_cross_validation_at_each_size():
     estimator = make_pipeline(StandardScaler(), GreedyLSSVC(C=10.0))
     path = vector_path(estimator, X, Y, sizes=[2, 20], cv=folds, scoring="roc_auc")
     for i, size in enumerate(path.sizes):
-        model = estimator.set_params(greedylssvc__n_vectors=int(size))
+        model = estimator.set_params(greedylssvc__max_vectors=int(size))
         wanted = cross_validate(model, X, Y, cv=folds, scoring="roc_auc", return_estimator=True)
         np.testing.assert_array_equal(path.fold_scores[i], wanted["test_score"])
         fitted = [fold[-1] for fold in wanted["estimator"]]
@@ -171,7 +171,7 @@ def test_a_full_model_is_cross_validation():
 @pytest.mark.parametrize(
     ("estimator", "name"),
     [
-        (GreedyLSSVC(), "n_vectors"),
+        (GreedyLSSVC(), "max_vectors"),
         (Reduced(SVC()), "max_vectors"),
         (Reduced(GreedyLSSVC()), "max_vectors"),
         (make_pipeline(StandardScaler(), EmpiricalSVC()), "empiricalsvc__n_vectors"),

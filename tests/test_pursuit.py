@@ -106,8 +106,10 @@ def test_updates_equal_a_fresh_solve_at_every_size(penalty, in_space):
 def test_process_on_all_rows_is_the_full_machine_and_the_bound_closes(n_candidates):
     X, _ = make_banana(80, random_state=0)
     y = np.sin(X[:, 0]) + X[:, 1]
-    full = LSSVR(2.0, gamma=3.0).fit(X, y)
-    model = SparseGreedyGPR(80, C=2.0, gamma=3.0, tol=0.0, n_candidates=n_candidates, random_state=0)
+    full = LSSVR(C=2.0, gamma=3.0).fit(X, y)
+    model = SparseGreedyGPR(
+        max_vectors=80, C=2.0, gamma=3.0, tol=0.0, n_candidates=n_candidates, random_state=0
+    )
     model.fit(X, y)
     np.testing.assert_allclose(model.predict(X), full.predict(X), atol=1e-6)
     assert model.gap_ < 1e-9
@@ -123,16 +125,16 @@ def test_bound_holds():
         own = K[np.ix_(model.support_, model.support_)]
         return 0.5 * alpha @ own @ alpha + 0.5 * C * ((y - f) ** 2).sum()
 
-    full = LSSVR(C, gamma=1.0).fit(X, y)
+    full = LSSVR(C=C, gamma=1.0).fit(X, y)
     least = objective(full.predict(X), full)
     gaps = []
     for m in (3, 10, 30):
-        model = SparseGreedyGPR(m, C=C, gamma=1.0, tol=0.0, random_state=0).fit(X, y)
+        model = SparseGreedyGPR(max_vectors=m, C=C, gamma=1.0, tol=0.0, random_state=0).fit(X, y)
         value = objective(model.predict(X), model)
         assert -1e-9 <= (value - least) / value <= model.gap_ + 1e-9
         gaps.append(model.gap_)
     assert gaps[2] < gaps[0]
-    stopped = SparseGreedyGPR(150, C=C, gamma=1.0, tol=0.1, random_state=0).fit(X, y)
+    stopped = SparseGreedyGPR(max_vectors=150, C=C, gamma=1.0, tol=0.1, random_state=0).fit(X, y)
     assert stopped.gap_ <= 0.1
     assert stopped.n_vectors_ < 150
 
@@ -142,7 +144,7 @@ def test_bound_holds():
 def test_matching_pursuit_is_optimal_on_its_vectors(C, fitting):
     X, y = make_banana(200, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, 200)
-    model = MatchingPursuitSVC(12, C=C, gamma=1.0, fitting=fitting).fit(X, y, weight)
+    model = MatchingPursuitSVC(max_vectors=12, C=C, gamma=1.0, fitting=fitting).fit(X, y, weight)
     residual = np.where(y == model.classes_[1], 1.0, -1.0) - model.decision_function(X)
     gradient = RBF(1.0)(model.support_vectors_, X) @ (weight * residual)
     penalty = 0.0 if C is None else model.dual_coef_[0] / C
@@ -153,10 +155,14 @@ def test_matching_pursuit_is_optimal_on_its_vectors(C, fitting):
 def test_size_by_validation():
     t = np.linspace(0, 6, 200)
     y = np.sin(t) + np.random.default_rng(0).normal(0, 0.3, 200)
-    model = MatchingPursuitSVR(60, gamma=1.0, validation_fraction=0.3, random_state=0).fit(t[:, None], y)
+    model = MatchingPursuitSVR(max_vectors=60, gamma=1.0, validation_fraction=0.3, random_state=0).fit(
+        t[:, None], y
+    )
     assert model.n_vectors_ == model.validation_scores_.argmax() < 30
     X, c = make_banana(300, random_state=0)
-    model = MatchingPursuitSVC(80, n_candidates=20, validation_fraction=0.3, random_state=0).fit(X, c)
+    model = MatchingPursuitSVC(max_vectors=80, n_candidates=20, validation_fraction=0.3, random_state=0).fit(
+        X, c
+    )
     assert model.n_vectors_ == model.validation_scores_.argmax()
 
 
@@ -188,7 +194,7 @@ def test_obvious_models_and_clear_errors(kind):
     np.testing.assert_allclose(constant.predict(X), 3.0)
     np.testing.assert_allclose(kind().fit(X[:1], [5.0]).predict(X), 5.0)
     assert kind(10_000).fit(X, X[:, 0] ** 2).n_vectors_ <= 10
-    for bad in ({"n_vectors": 0}, {"n_candidates": 0}, {"C": -1.0}, {"fitting": "x"}):
+    for bad in ({"max_vectors": 0}, {"n_candidates": 0}, {"C": -1.0}, {"fitting": "x"}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             kind(**bad).fit(X, X[:, 0])
 
@@ -197,9 +203,9 @@ def test_obvious_models_and_clear_errors(kind):
     [kind(kernel=kernel) for kind in (MatchingPursuitSVC, SparseGreedyGPC) for kernel in KERNELS]
     + [kind(kernel=kernel) for kind in (MatchingPursuitSVR, SparseGreedyGPR) for kernel in KERNELS[:2]]
     + [
-        MatchingPursuitSVC(10, n_candidates=10, fitting="prefitting", C=1.0),
-        MatchingPursuitSVR(10, validation_fraction=0.3),
-        SparseGreedyGPR(10, n_candidates=10, fitting="backfitting"),
+        MatchingPursuitSVC(max_vectors=10, n_candidates=10, fitting="prefitting", C=1.0),
+        MatchingPursuitSVR(max_vectors=10, validation_fraction=0.3),
+        SparseGreedyGPR(max_vectors=10, n_candidates=10, fitting="backfitting"),
     ]
 )
 def test_estimator_checks(estimator, check):

@@ -93,13 +93,13 @@ def test_the_factor_and_the_threshold(rule, kernel, held):
 @pytest.mark.parametrize("rule", SELECTIONS)
 def test_a_prefix_is_a_smaller_answer(rule):
     X = plane(400)
-    whole = SELECTIONS[rule](gram(X, RBF(7.0)), eta=1e-6, n_vectors=30, rng=np.random.default_rng(3))
+    whole = SELECTIONS[rule](gram(X, RBF(7.0)), eta=1e-6, max_vectors=30, rng=np.random.default_rng(3))
     some = whole.first(11)
     assert len(whole.rows) == 30
     K = RBF(7.0)(X[some.rows], X[some.rows])
     np.testing.assert_allclose(some.factor @ some.factor.T, K, atol=1e-13)
     if rule != "random_cholesky":
-        alone = SELECTIONS[rule](gram(X, RBF(7.0)), eta=1e-6, n_vectors=11)
+        alone = SELECTIONS[rule](gram(X, RBF(7.0)), eta=1e-6, max_vectors=11)
         np.testing.assert_array_equal(alone.rows, some.rows)
 
 
@@ -123,12 +123,12 @@ def test_a_threshold_that_keeps_nothing_is_refused(rule):
     with pytest.raises(ValueError, match=r"eta=1 keeps no row: the largest k\(x, x\) is 1; lower eta"):
         SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=1.0, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="n_vectors must be at least 1"):
-        SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=0.1, n_vectors=0, rng=np.random.default_rng(0))
+        SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=0.1, max_vectors=0, rng=np.random.default_rng(0))
 
 
 def test_ties_go_to_the_first_row():
     X = np.eye(600)  # all distances equal
-    chosen = select_pivoted(gram(X, RBF(1.0)), eta=1e-6, n_vectors=5)
+    chosen = select_pivoted(gram(X, RBF(1.0)), eta=1e-6, max_vectors=5)
     np.testing.assert_array_equal(chosen.rows, np.arange(5))
 
 
@@ -137,7 +137,7 @@ def test_random_rows_follow_the_residuals():
     X = np.r_[np.full((90, 1), 0.0), np.full((10, 1), 50.0)] + 1e-9 * np.arange(100)[:, None]
     seconds = []
     for seed in range(200):
-        rows = select_random(gram(X, RBF(1.0)), eta=1e-3, n_vectors=2, rng=np.random.default_rng(seed)).rows
+        rows = select_random(gram(X, RBF(1.0)), eta=1e-3, max_vectors=2, rng=np.random.default_rng(seed)).rows
         assert {bool(r >= 90) for r in rows} == {True, False}
         seconds.append(rows[0] >= 90)
     assert 0.03 < np.mean(seconds) < 0.2  # the first draw is uniform: one in ten

@@ -103,7 +103,7 @@ def test_press_equals_leaving_each_row_out():
 def test_machine_is_the_least_squares_fit_with_the_intercept_of_the_paper():
     X, y = make_banana(200, random_state=0)
     weight = np.random.default_rng(0).uniform(0.5, 2, 200)
-    model = TwoStageLSSVC(15, gamma=1.0).fit(X, y, weight)
+    model = TwoStageLSSVC(n_vectors=15, gamma=1.0).fit(X, y, weight)
     assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum(), rel=1e-10)
     D = RBF(1.0)(X, model.support_vectors_) + 1.0
     residual = np.where(y == model.classes_[1], 1.0, -1.0) - model.decision_function(X)
@@ -115,13 +115,15 @@ def test_machine_is_the_least_squares_fit_with_the_intercept_of_the_paper():
 
 def test_spirals_and_checkerboard_of_the_paper():
     X, y = make_two_spirals()
-    assert TwoStageLSSVC(72, gamma=0.5).fit(X, y).score(X, y) == 1.0
+    assert TwoStageLSSVC(n_vectors=72, gamma=0.5).fit(X, y).score(X, y) == 1.0
     X, y = make_checkerboard(1000, random_state=0)
     X_test, y_test = make_checkerboard(4000, random_state=1)
     side = np.ptp(X, axis=0).max()
-    sparse_score = TwoStageLSSVC(100, gamma=1 / (2 * (0.06 * side) ** 2)).fit(X, y).score(X_test, y_test)
+    sparse_score = (
+        TwoStageLSSVC(n_vectors=100, gamma=1 / (2 * (0.06 * side) ** 2)).fit(X, y).score(X_test, y_test)
+    )
     gammas = 1 / (2 * (np.array([0.03, 0.06, 0.12]) * side) ** 2)
-    full = max(LSSVC(C, gamma=g).fit(X, y).score(X_test, y_test) for g in gammas for C in (1.0, 100.0))
+    full = max(LSSVC(C=C, gamma=g).fit(X, y).score(X_test, y_test) for g in gammas for C in (1.0, 100.0))
     assert sparse_score >= full - 0.01
 
 
@@ -130,20 +132,20 @@ def test_size_is_chosen():
     y = np.sin(t) + np.random.default_rng(0).normal(0, 0.2, 150)
     loo = TwoStageLSSVR(gamma=1.0).fit(t[:, None], y)
     assert loo.n_vectors_ == np.argmin(loo.press_) + 1 < 20
-    folds = TwoStageLSSVR("cv", gamma=1.0, n_folds=5, random_state=0).fit(t[:, None], y)
+    folds = TwoStageLSSVR(choose_by="cv", gamma=1.0, n_folds=5, random_state=0).fit(t[:, None], y)
     assert folds.n_vectors_ == np.argmax(folds.cv_scores_) + 1 < 20
     X, c = make_banana(200, random_state=0)
-    assert TwoStageLSSVC("cv", n_folds=4, random_state=0).fit(X, c).n_vectors_ < 150
+    assert TwoStageLSSVC(choose_by="cv", n_folds=4, random_state=0).fit(X, c).n_vectors_ < 150
 
 
 def test_candidates_and_limits():
     X, y = make_banana(150, random_state=0)
-    model = TwoStageLSSVC(10, n_candidates=20, random_state=0).fit(X, y)
-    other = TwoStageLSSVC(20, n_candidates=20, random_state=0, refine=False).fit(X, y)
+    model = TwoStageLSSVC(n_vectors=10, n_candidates=20, random_state=0).fit(X, y)
+    other = TwoStageLSSVC(n_vectors=20, n_candidates=20, random_state=0, refine=False).fit(X, y)
     assert set(model.support_) <= set(other.support_)
-    assert TwoStageLSSVC(10_000, gamma=50.0).fit(X, y).n_vectors_ <= 150
+    assert TwoStageLSSVC(n_vectors=10_000, gamma=50.0).fit(X, y).n_vectors_ <= 150
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        TwoStageLSSVC(20, max_iter=1).fit(X, y)
+        TwoStageLSSVC(n_vectors=20, max_iter=1).fit(X, y)
 
 
 def test_row_order_duplicates_and_label_flip():
@@ -151,7 +153,7 @@ def test_row_order_duplicates_and_label_flip():
     rng = np.random.default_rng(0)
     weight = rng.integers(1, 4, 120)
     order = rng.permutation(np.repeat(np.arange(120), weight))
-    model = TwoStageLSSVC(12, gamma=1.0)
+    model = TwoStageLSSVC(n_vectors=12, gamma=1.0)
     weighed = model.fit(X, y, weight).decision_function(X)
     np.testing.assert_allclose(weighed, model.fit(X[order], y[order]).decision_function(X), atol=1e-7)
     np.testing.assert_allclose(weighed, -model.fit(X, -y, weight).decision_function(X), atol=1e-7)
@@ -159,15 +161,15 @@ def test_row_order_duplicates_and_label_flip():
 
 def test_input_kinds_agree():
     X, y = make_banana(100, random_state=0)
-    reference = TwoStageLSSVC(10, gamma=0.7).fit(X, y).decision_function(X)
+    reference = TwoStageLSSVC(n_vectors=10, gamma=0.7).fit(X, y).decision_function(X)
     K = RBF(0.7)(X, X)
     for other in (
-        TwoStageLSSVC(10, gamma=0.7).fit(sparse.csr_array(X), y).decision_function(X),
-        TwoStageLSSVC(10, gamma=0.7, n_jobs=2).fit(X, y).decision_function(X),
-        TwoStageLSSVC(10, kernel="precomputed").fit(K, y).decision_function(K),
+        TwoStageLSSVC(n_vectors=10, gamma=0.7).fit(sparse.csr_array(X), y).decision_function(X),
+        TwoStageLSSVC(n_vectors=10, gamma=0.7, n_jobs=2).fit(X, y).decision_function(X),
+        TwoStageLSSVC(n_vectors=10, kernel="precomputed").fit(K, y).decision_function(K),
     ):
         np.testing.assert_allclose(other, reference, atol=1e-7)
-    assert TwoStageLSSVC(10).fit(X.astype(np.float32), y).dual_coef_.dtype == np.float32
+    assert TwoStageLSSVC(n_vectors=10).fit(X.astype(np.float32), y).dual_coef_.dtype == np.float32
 
 
 def test_obvious_models_and_clear_errors():
@@ -175,8 +177,8 @@ def test_obvious_models_and_clear_errors():
     constant = TwoStageLSSVR().fit(X, np.full(10, 3.0))
     assert constant.n_vectors_ == 0
     np.testing.assert_allclose(constant.predict(X), 3.0)
-    np.testing.assert_allclose(TwoStageLSSVR(3).fit(X[:1], [5.0]).predict(X), 5.0)
-    np.testing.assert_allclose(TwoStageLSSVR("cv").fit(X[:1], [5.0]).predict(X), 5.0)
+    np.testing.assert_allclose(TwoStageLSSVR(n_vectors=3).fit(X[:1], [5.0]).predict(X), 5.0)
+    np.testing.assert_allclose(TwoStageLSSVR(choose_by="cv").fit(X[:1], [5.0]).predict(X), 5.0)
     for bad in ({"n_vectors": 0}, {"n_candidates": 0}, {"n_folds": 1}, {"max_iter": 0}, {"n_vectors": "x"}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             TwoStageLSSVR(**bad).fit(X, X[:, 0])
@@ -185,7 +187,7 @@ def test_obvious_models_and_clear_errors():
 @parametrize_with_checks(
     [TwoStageLSSVC(kernel=kernel) for kernel in KERNELS]
     + [TwoStageLSSVR(kernel=kernel) for kernel in KERNELS]
-    + [TwoStageLSSVC(8, n_candidates=15), TwoStageLSSVR("cv", n_folds=3)]
+    + [TwoStageLSSVC(n_vectors=8, n_candidates=15), TwoStageLSSVR(choose_by="cv", n_folds=3)]
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -54,7 +54,7 @@ def size_parameter(estimator: Any) -> str:
     >>> from sklearn.preprocessing import StandardScaler
     >>> from slimsvm import GreedyLSSVC
     >>> size_parameter(make_pipeline(StandardScaler(), GreedyLSSVC()))
-    'greedylssvc__n_vectors'
+    'greedylssvc__max_vectors'
     """
     names = [name for name in estimator.get_params() if name.rpartition("__")[2] in SIZE_PARAMETERS]
     depth = min((name.count("__") for name in names), default=0)

@@ -46,7 +46,7 @@ class GrowingRows:
             if capacity <= self.m:
                 raise MemoryError(
                     f"the search needs more than {self._limit / 2**30:.3g} GiB for {self.m} vectors; limit "
-                    "n_vectors, raise epsilon, or set n_candidates, which works without the rows that are "
+                    "max_vectors, raise max_error, or set n_candidates, which works without the rows that are "
                     "not candidates."
                 )
         grown = np.empty((capacity, self._width))

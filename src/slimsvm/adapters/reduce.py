@@ -39,7 +39,7 @@ class Options:
     scoring: Any
     refit: bool
     ridge: float
-    tol: float | None
+    rank_tol: float | None
     max_iter: int
 
 
@@ -52,7 +52,7 @@ class Options:
         "scoring": [str, callable, None],
         "refit": ["boolean"],
         "ridge": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     },
@@ -71,7 +71,7 @@ def reduce(
     scoring: Any = None,
     refit: bool = False,
     ridge: float = RIDGE,
-    tol: float | None = None,
+    rank_tol: float | None = None,
     max_iter: int = 200,
     n_jobs: int | None = None,
 ) -> Any:
@@ -113,7 +113,7 @@ def reduce(
         idea with `max_vectors`, if X and y are the training data (or None).
     ridge : float, default=1e-5
         The paper's lambda: added to the diagonal of the kernel matrix, relative to its mean.
-    tol : float or None, default=None
+    rank_tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding; None means that of the machine.
     max_iter : int, default=200
         For "refine" and `refit`: limit of the optimiser's iterations at each size.
@@ -158,7 +158,7 @@ def reduce(
     """
     start = time.perf_counter()
     options = Options(
-        method, criterion, float(max_loss), max_vectors, scoring, refit, float(ridge), tol, max_iter
+        method, criterion, float(max_loss), max_vectors, scoring, refit, float(ridge), rank_tol, max_iter
     )
     threads = n_threads(n_jobs)
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
@@ -237,7 +237,7 @@ def _by_simplifying(start: Start, options: Options) -> Outcome:
     kept = simplify(
         start.gram(),
         expansion.coef,
-        tol=options.tol,
+        tol=options.rank_tol,
         positive_definite=is_positive_definite(expansion.kernel),
     )
     return with_coef(expansion, kept.rows, kept.coef), kept.rows, kept.removed, [], []

@@ -53,7 +53,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         Whether to fit the coefficients again at the end.
     ridge : float, default=1e-5
         Added to the diagonal of the kernel matrix, relative to its mean.
-    tol : float or None, default=None
+    rank_tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding.
     max_iter : int, default=200
         For "refine" and `refit`: limit of the optimiser's iterations at each size.
@@ -105,7 +105,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         "scoring": [str, callable, None],
         "refit": ["boolean"],
         "ridge": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
     }
@@ -121,7 +121,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         scoring: Any = None,
         refit: bool = False,
         ridge: float = RIDGE,
-        tol: float | None = None,
+        rank_tol: float | None = None,
         max_iter: int = 200,
         n_jobs: int | None = None,
     ) -> None:
@@ -133,7 +133,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         self.scoring = scoring
         self.refit = refit
         self.ridge = ridge
-        self.tol = tol
+        self.rank_tol = rank_tol
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 

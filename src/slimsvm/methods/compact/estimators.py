@@ -30,7 +30,7 @@ _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "max_latency_us": [Interval(Real, 0, None, closed="neither"), None],
     "C": [Interval(Real, 0, None, closed="neither"), None],
     "gamma": [*KernelEstimator._parameter_constraints["gamma"], None],
-    "widths": [StrOptions({"one", "per_feature", "auto"})],
+    "metric": [StrOptions({"one", "per_feature", "auto"})],
     "refine": ["boolean"],
     "scale": ["boolean"],
     "verbose": ["verbose"],
@@ -94,7 +94,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         Inverse of the regularisation, as in scikit-learn; None searches.
     gamma : float, array of shape (n_features,), "scale", "auto" or None, default=None
         Width of the kernel on the inputs as they are scaled inside; None searches.
-    widths : {"auto", "one", "per_feature"}, default="auto"
+    metric : {"auto", "one", "per_feature"}, default="auto"
         Whether the kernel has one width (for scaled inputs) or learns one for each feature; "auto" decides by
         cross-validation, for up to 128 features.
     refine : bool, default=True
@@ -141,13 +141,13 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
 
     def __init__(
         self,
-        max_vectors: int | None = None,
         *,
+        max_vectors: int | None = None,
         max_bytes: int | None = None,
         max_latency_us: float | None = None,
         C: float | None = None,
         gamma: Any = None,
-        widths: str = "auto",
+        metric: str = "auto",
         refine: bool = True,
         kernel: Any = "rbf",
         degree: int = 3,
@@ -163,7 +163,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.max_latency_us = max_latency_us
         self.C = C
         self.gamma = gamma
-        self.widths = widths
+        self.metric = metric
         self.refine = refine
         self.kernel = kernel
         self.degree = degree
@@ -196,7 +196,7 @@ class CompactSVR(Compact, KernelRegressor):
 
     Parameters
     ----------
-    max_vectors, max_bytes, max_latency_us, C, gamma, widths, refine, kernel, degree, coef0, scale, verbose, \
+    max_vectors, max_bytes, max_latency_us, C, gamma, metric, refine, kernel, degree, coef0, scale, verbose, \
 random_state, n_jobs
         As in `CompactSVC`; C counts targets in units of their standard deviation.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
@@ -225,13 +225,13 @@ random_state, n_jobs
 
     def __init__(
         self,
-        max_vectors: int | None = None,
         *,
+        max_vectors: int | None = None,
         max_bytes: int | None = None,
         max_latency_us: float | None = None,
         C: float | None = None,
         gamma: Any = None,
-        widths: str = "auto",
+        metric: str = "auto",
         refine: bool = True,
         loss: str = "squared",
         epsilon: float = 0.1,
@@ -248,7 +248,7 @@ random_state, n_jobs
         self.max_latency_us = max_latency_us
         self.C = C
         self.gamma = gamma
-        self.widths = widths
+        self.metric = metric
         self.refine = refine
         self.loss = loss
         self.epsilon = epsilon

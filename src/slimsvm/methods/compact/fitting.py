@@ -44,7 +44,7 @@ SAME_SCALE = 2.0
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
 # What `path_` tells of each size that was tried.
-PATH_FIELDS = [("widths", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
+PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
 # What a fit consists of, as callbacks see it.
 STAGES = ("search of settings and sizes", "last refinement")
 # A measured latency may vary by this share; models are kept that far below the limit.
@@ -136,10 +136,10 @@ class CompactFit:
         """Kinds of widths to try."""
         if not self.moved:
             return ("fixed",)
-        if self.model.widths == "per_feature":
+        if self.model.metric == "per_feature":
             return ("per_feature",)
         one = "one" if self.model.gamma is None else "fixed"
-        both = self.model.widths == "auto" and 1 < self.data.X.shape[1] <= LEARNT_FEATURES
+        both = self.model.metric == "auto" and 1 < self.data.X.shape[1] <= LEARNT_FEATURES
         return (one, "per_feature") if both else (one,)
 
     def _given_width(self) -> float | None:

@@ -19,10 +19,12 @@ from ...rows import Array, Rows, as_rows, dense, distinct_rows
 from ...threads import n_threads, one_blas_thread
 from ...training import Trained
 from ..base import TrainedEstimator, checked_weight, unchanged_on_failure
+from ..documentation import documented
 from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
 from .mixture_support import SparseMixture, sparse_mixture
 
 
+@documented
 class SparseKernelDensity(DensityMixin, TrainedEstimator):
     r"""Kernel density estimate with few vectors.
 
@@ -52,21 +54,17 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         Limit of the rounds.
     random_state : int, RandomState or None, default=None
         Seeds `sample`; fitting has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
+    <vectors>
+    <support>
     weights_ : array of shape (n_vectors,)
         Positive, with sum one.
     dual_coef_ : array of shape (1, n_vectors)
         The weights times the factor that makes each kernel integrate to one.
-    intercept_ : array of shape (1,)
-        Zero.
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    n_iter_ : int
     n_columns_ : array of shape (n_iter_ + 1,)
         Vectors left before the first round and after each.
     bandwidth_ : float
@@ -103,8 +101,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
 
     def __init__(
         self,
-        bandwidth: Any = "cv",
         *,
+        bandwidth: Any = "cv",
         C: float = 1.0,
         max_vectors: int | None = None,
         tol: float = 1e-3,

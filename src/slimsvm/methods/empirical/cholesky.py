@@ -61,16 +61,16 @@ def _threshold(diagonal: Array, eta: float) -> Array:  # (n,)
     return np.maximum(eta, ROUNDING * np.abs(diagonal))
 
 
-def _check(gram: KernelGram, diagonal: Array, eta: float, n_vectors: int | None) -> int:
+def _check(gram: KernelGram, diagonal: Array, eta: float, max_vectors: int | None) -> int:
     """The largest number of rows to keep; an error when eta keeps none."""
     if not (diagonal > _threshold(diagonal, eta)).any():
         raise ValueError(
             f"eta={eta:g} keeps no row: the largest k(x, x) is {diagonal.max(initial=0.0):g}; lower eta below it."
         )
-    if n_vectors is not None and n_vectors < 1:
-        raise ValueError(f"n_vectors must be at least 1, got {n_vectors}.")
+    if max_vectors is not None and max_vectors < 1:
+        raise ValueError(f"max_vectors must be at least 1, got {max_vectors}.")
     rank = gram.X.shape[1] if isinstance(gram.kernel, Linear) else gram.n
-    return min(rank, gram.n, gram.n if n_vectors is None else n_vectors)
+    return min(rank, gram.n, gram.n if max_vectors is None else max_vectors)
 
 
 class _Factor:
@@ -153,7 +153,7 @@ def _eliminate_in_order(S: Array, threshold: Array, limit: int) -> tuple[Array, 
 
 
 def select_in_order(
-    gram: KernelGram, *, eta: float, n_vectors: int | None = None, rng: np.random.Generator | None = None
+    gram: KernelGram, *, eta: float, max_vectors: int | None = None, rng: np.random.Generator | None = None
 ) -> Selection:
     """Run through the rows and keep each whose residual exceeds eta, eq. (12).
 
@@ -161,7 +161,7 @@ def select_in_order(
     """
     diagonal = gram.diagonal()
     threshold = _threshold(diagonal, eta)
-    capacity = _check(gram, diagonal, eta, n_vectors)
+    capacity = _check(gram, diagonal, eta, max_vectors)
     factor = _Factor(capacity)
     kept = np.empty(0, dtype=np.intp)
     for start in range(0, gram.n, BLOCK_ROWS):
@@ -185,7 +185,7 @@ def select_in_order(
 def _select_by_residual(
     gram: KernelGram,
     eta: float,
-    n_vectors: int | None,
+    max_vectors: int | None,
     propose: Callable[[Array, Array], tuple[Array, Callable[[Array], int | None]]],
 ) -> Selection:
     """Blocks of candidates by residual; `propose` gives the candidates and the rule within the block.
@@ -194,7 +194,7 @@ def _select_by_residual(
     """
     diagonal = gram.diagonal()
     threshold = _threshold(diagonal, eta)
-    capacity = _check(gram, diagonal, eta, n_vectors)
+    capacity = _check(gram, diagonal, eta, max_vectors)
     residual = diagonal.copy()
     V = np.empty((gram.n, min(capacity, BLOCK_ROWS)))
     kept: list[int] = []
@@ -223,7 +223,7 @@ def _select_by_residual(
 
 
 def select_pivoted(
-    gram: KernelGram, *, eta: float, n_vectors: int | None = None, rng: np.random.Generator | None = None
+    gram: KernelGram, *, eta: float, max_vectors: int | None = None, rng: np.random.Generator | None = None
 ) -> Selection:
     """Keep the row of largest residual again and again, the first of equal ones, until all are at most eta.
 
@@ -248,11 +248,11 @@ def select_pivoted(
 
         return candidates, largest
 
-    return _select_by_residual(gram, eta, n_vectors, propose)
+    return _select_by_residual(gram, eta, max_vectors, propose)
 
 
 def select_random(
-    gram: KernelGram, *, eta: float, n_vectors: int | None = None, rng: np.random.Generator | None = None
+    gram: KernelGram, *, eta: float, max_vectors: int | None = None, rng: np.random.Generator | None = None
 ) -> Selection:
     """Keep rows drawn with probability proportional to their residual.
 
@@ -277,7 +277,7 @@ def select_random(
 
         return candidates, accepted
 
-    return _select_by_residual(gram, eta, n_vectors, propose)
+    return _select_by_residual(gram, eta, max_vectors, propose)
 
 
 SELECTIONS: dict[str, Callable[..., Selection]] = {

@@ -19,6 +19,7 @@ from ...rows import Array, Rows
 from ...threads import n_threads, one_blas_thread
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, Run
+from ..documentation import documented
 from .cholesky import SELECTIONS
 from .hinge_solvers import HINGE_SOLVERS, solve_hinge
 from .newton import solve_newton
@@ -26,7 +27,7 @@ from .newton import solve_newton
 _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
     "selection": [StrOptions(set(SELECTIONS))],
     "eta": [Interval(Real, 0, None, closed="left")],
-    "n_vectors": [Interval(Integral, 1, None, closed="left"), None],
+    "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
 }
 
 
@@ -34,10 +35,11 @@ def _check_memory(n: int, m: int) -> None:
     if 8 * n * m > 4 * DENSE_LIMIT_BYTES:
         raise MemoryError(
             f"the features of {n} rows on {m} vectors need {8 * n * m / 2**30:.3g} GiB, above the limit of "
-            f"{4 * DENSE_LIMIT_BYTES / 2**30:.3g} GiB; raise eta or set n_vectors."
+            f"{4 * DENSE_LIMIT_BYTES / 2**30:.3g} GiB; raise eta or set max_vectors."
         )
 
 
+@documented
 class EmpiricalSVC(KernelClassifier):
     r"""Support vector classifier in the reduced empirical feature space.
 
@@ -50,8 +52,7 @@ class EmpiricalSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
+    <C>
     loss : {"hinge", "squared_hinge"}, default="hinge"
         r = 1 or r = 2 above.
     eta : float, default=1e-3
@@ -59,19 +60,12 @@ class EmpiricalSVC(KernelClassifier):
         means fewer vectors.
     selection : {"cholesky", "pivoted_cholesky", "random_cholesky"}, default="cholesky"
         Rows one after the other; the row of largest distance first; or drawn in proportion to the distance.
-    n_vectors : int or None, default=None
+    max_vectors : int or None, default=None
         Stop at this many vectors.
     vectors : {"selected", "orthogonal"}, default="selected"
         "orthogonal" is for the linear kernel: the vectors are the unit inputs, h(x) = x, and the machine is the
         linear SVM itself.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     solver : {"auto", "interior_point", "smo", "cd"}, default="auto"
         For the hinge loss; the squared hinge is solved by Newton's method. "auto" tries pairs of coefficients
         ("smo") where they are quick and takes the interior point otherwise.
@@ -79,26 +73,19 @@ class EmpiricalSVC(KernelClassifier):
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None
         Limit of the solver's iterations; None means its own.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the random selection.
-    n_jobs : int or None, default=None
-        Threads; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-        The weights v: coefficients of the vectors, not bounded by C.
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was; not there for orthogonal vectors.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
     gap_ : float
         Largest relative duality gap over the outputs.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
 
     Notes
     -----
@@ -135,12 +122,12 @@ class EmpiricalSVC(KernelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         loss: str = "hinge",
         eta: float = 1e-3,
         selection: str = "cholesky",
-        n_vectors: int | None = None,
+        max_vectors: int | None = None,
         vectors: str = "selected",
         kernel: Any = "rbf",
         gamma: Any = "scale",
@@ -157,7 +144,7 @@ class EmpiricalSVC(KernelClassifier):
         self.loss = loss
         self.eta = eta
         self.selection = selection
-        self.n_vectors = n_vectors
+        self.max_vectors = max_vectors
         self.vectors = vectors
         self.kernel = kernel
         self.gamma = gamma
@@ -190,7 +177,9 @@ class EmpiricalSVC(KernelClassifier):
     def _select(self, data: TrainingSet, kernel: Kernel, run: Run) -> tuple[Any, Array, Array]:
         """Vectors, their features H (n, m), eq. (8), and their row numbers."""
         gram = data.gram(kernel, run.n_threads)
-        chosen = SELECTIONS[self.selection](gram, eta=self.eta, n_vectors=self.n_vectors, rng=run.rng).rows
+        chosen = SELECTIONS[self.selection](
+            gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng
+        ).rows
         _check_memory(gram.n, len(chosen))
         return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
@@ -214,6 +203,7 @@ def _unit_inputs(kernel: Kernel, X: Rows) -> tuple[Any, Array, None]:
     return np.eye(d, dtype=X.dtype), X.astype(np.float64), None
 
 
+@documented
 class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
     r"""Features of the reduced empirical feature space, as a transformer.
 
@@ -224,35 +214,25 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     eta : float, default=1e-3
         A row is kept when its squared distance from the span of those kept exceeds eta.
     selection : {"cholesky", "pivoted_cholesky", "random_cholesky"}, default="cholesky"
         As in `EmpiricalSVC`.
-    n_vectors : int or None, default=None
+    max_vectors : int or None, default=None
         Stop at this many vectors.
     orthonormal : bool, default=False
         Whether to return the orthonormal coordinates.
     random_state : int, RandomState or None, default=None
         Seeds the random selection.
-    n_jobs : int or None, default=None
-        Threads; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    support_ : array of shape (n_vectors,)
+    <vectors>
+    <support>
     factor_ : array of shape (n_vectors, n_vectors)
         The lower triangular L.
-    n_vectors_ : int
-    gamma_ : float or array
 
     References
     ----------
@@ -263,7 +243,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
     >>> from slimsvm import EmpiricalFeatureMap
     >>> from slimsvm.datasets import make_banana
     >>> X, y = make_banana(200, random_state=0)
-    >>> EmpiricalFeatureMap(n_vectors=10, selection="pivoted_cholesky").fit_transform(X).shape
+    >>> EmpiricalFeatureMap(max_vectors=10, selection="pivoted_cholesky").fit_transform(X).shape
     (200, 10)
     """
 
@@ -283,7 +263,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         coef0: float = 0.0,
         eta: float = 1e-3,
         selection: str = "cholesky",
-        n_vectors: int | None = None,
+        max_vectors: int | None = None,
         orthonormal: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -294,7 +274,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         self.coef0 = coef0
         self.eta = eta
         self.selection = selection
-        self.n_vectors = n_vectors
+        self.max_vectors = max_vectors
         self.orthonormal = orthonormal
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -334,7 +314,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         gram = data.gram(kernel, run.n_threads)
-        selection = SELECTIONS[self.selection](gram, eta=self.eta, n_vectors=self.n_vectors, rng=run.rng)
+        selection = SELECTIONS[self.selection](gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng)
         m = len(selection.rows)
         coef = np.eye(m)
         if self.orthonormal:  # h(x)' L^-T

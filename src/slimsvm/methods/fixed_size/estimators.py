@@ -13,6 +13,7 @@ from ...problem import kernel_block
 from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .entropy import select_by_entropy
 
 _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
@@ -36,6 +37,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     return Trained.on_rows(data, kernel, coef, intercept, chosen=chosen)
 
 
+@documented
 class FixedSizeLSSVC(KernelClassifier):
     r"""Fixed-size least-squares classifier: vectors of large entropy, the machine solved in the primal.
 
@@ -50,34 +52,19 @@ class FixedSizeLSSVC(KernelClassifier):
     ----------
     n_vectors : int, default=100
         Number of vectors; all rows where there are no more.
-    C : float, default=1.0
-        Larger means less regularisation.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+    <C>
+    <kernel>
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the order in which rows are offered.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
 
     Notes
     -----
@@ -108,8 +95,8 @@ class FixedSizeLSSVC(KernelClassifier):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        n_vectors: int = 100,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
@@ -133,6 +120,7 @@ class FixedSizeLSSVC(KernelClassifier):
         return train(self, data, kernel, run)
 
 
+@documented
 class FixedSizeLSSVR(KernelRegressor):
     """Fixed-size least-squares regression: as `FixedSizeLSSVC`, with targets in place of labels.
 
@@ -140,31 +128,17 @@ class FixedSizeLSSVR(KernelRegressor):
     ----------
     n_vectors : int, default=100
         Number of vectors; all rows where there are no more.
-    C : float, default=1.0
-        Larger means less regularisation.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <C>
+    <kernel>
     random_state : int, RandomState or None, default=None
         Seeds the order in which rows are offered.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    gamma_ : float or array
-        The width in use.
+    <vectors>
+    <support>
+    n_iter_ : int
 
     References
     ----------
@@ -190,8 +164,8 @@ class FixedSizeLSSVR(KernelRegressor):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        n_vectors: int = 100,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",

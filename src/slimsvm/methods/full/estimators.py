@@ -18,6 +18,7 @@ from ...problem import KernelGram, Problem, Solution, Status
 from ...rows import scale_columns, squared_norms
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
+from ..documentation import documented
 
 # No bound for the coefficients: what libsvm takes for a hard margin.
 UNBOUNDED = 1e100
@@ -27,6 +28,7 @@ LARGEST_KERNEL_VALUE = float(np.finfo(np.float32).max)
 SHIFT_MARGIN = 1e-3
 
 
+@documented
 class FullSVC(KernelClassifier):
     r"""The ordinary kernel support vector classifier, one-versus-rest on shared vectors.
 
@@ -35,42 +37,26 @@ class FullSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
+    <C>
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The squared hinge is a hard margin on K + I / C, so it holds the kernel matrix.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    tol : float, default=1e-3
-        Tolerance of the optimality conditions.
+    <kernel>
+    kkt_tol : float, default=1e-3
+        Largest violation of the optimality conditions at which libsvm stops.
     max_iter : int, default=1_000_000
         Limit of the solver's iterations for each output.
     cache_size : float, default=200
         Megabytes for the solver's cache.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the solver has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel matrices and predictions; None means 1, -1 all processors.
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-        The union of the support vectors of all outputs.
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
 
     Notes
     -----
@@ -96,21 +82,21 @@ class FullSVC(KernelClassifier):
         **KernelClassifier._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "kkt_tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         loss: str = "hinge",
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        tol: float = 1e-3,
+        kkt_tol: float = 1e-3,
         max_iter: int = 1_000_000,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -123,7 +109,7 @@ class FullSVC(KernelClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.tol = tol
+        self.kkt_tol = kkt_tol
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -147,7 +133,9 @@ class FullSVC(KernelClassifier):
         alpha, intercept, n_iter = np.zeros((n, k)), np.zeros(k), 0
         finished = True
         for output in range(k):
-            machine = SVC(C=unit, tol=self.tol, max_iter=self.max_iter, cache_size=self.cache_size, **options)
+            machine = SVC(
+                C=unit, tol=self.kkt_tol, max_iter=self.max_iter, cache_size=self.cache_size, **options
+            )
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 machine.fit(inputs, problem.y[:, output], sample_weight=bound)

@@ -17,14 +17,15 @@ from ...problem import KernelGram, kernel_block, part_of
 from ...rows import Array, cast
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .columns import ColumnCache
 from .path import GreedyPath, Output
 from .search import FullSearch, GreedyRule, RandomSearch, Sequence, run
 
 _GREEDY_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
-    "epsilon": [Interval(Real, 0, None, closed="left")],
-    "n_vectors": [Interval(Integral, 1, None, closed="left"), None],
+    "max_error": [Interval(Real, 0, None, closed="left")],
+    "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
     "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
     "fitting": [StrOptions({"backfitting", "prefitting"})],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
@@ -36,17 +37,17 @@ def select(
     ridge: Array,
     Y: Array,
     rule: GreedyRule,
-    n_vectors: int | None,
+    max_vectors: int | None,
     rng: np.random.Generator,
 ) -> list[Sequence]:
     """One sequence of rows for each column of Y."""
     if rule.n_candidates is None:
         columns = ColumnCache(gram)
-        return run((FullSearch(columns, ridge, y, rule) for y in Y.T), n_vectors)
+        return run((FullSearch(columns, ridge, y, rule) for y in Y.T), max_vectors)
     generators = rng.spawn(Y.shape[1])
     gram = replace(gram, X=cast(gram.X, np.dtype(np.float64)))  # once for all outputs
     return run(
-        (RandomSearch(gram, ridge, y, rule, own) for y, own in zip(Y.T, generators, strict=True)), n_vectors
+        (RandomSearch(gram, ridge, y, rule, own) for y, own in zip(Y.T, generators, strict=True)), max_vectors
     )
 
 
@@ -59,8 +60,8 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     part, ridge, Y = part_of(gram, rows), 1.0 / (model.C * data.weight[rows]), data.Y[rows]
     # labels are counted from 0 as in the paper, other targets from their mean
     shift = np.zeros(Y.shape[1]) if data.classify else data.mean
-    rule = GreedyRule(model.epsilon, model.fitting == "prefitting", model.n_candidates)
-    sequences = select(part, ridge, Y - shift, rule, model.n_vectors, rng)
+    rule = GreedyRule(model.max_error, model.fitting == "prefitting", model.n_candidates)
+    sequences = select(part, ridge, Y - shift, rule, model.max_vectors, rng)
     outputs = [
         Output(rows[s.chosen], Y[s.chosen, o], ridge[s.chosen], data.mean[o]) for o, s in enumerate(sequences)
     ]
@@ -128,6 +129,7 @@ class GreedyMixin:
         return expansion
 
 
+@documented
 class GreedyLSSVC(GreedyMixin, KernelClassifier):
     r"""Least-squares support vector classifier on few vectors, added one at a time (FSALS-SVM, PFSALS-SVM).
 
@@ -137,16 +139,15 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
               \quad\text{subject to}\quad \mathbf 1^\top \alpha = 0, \qquad \Lambda_{ii} = 1 / (C s_i),
 
     with labels :math:`y_i = \pm 1` and sample weights :math:`s_i`, and adds the row that lowers it most,
-    until every other row is within `epsilon` of its label. The work is a small multiple of reading n rows
+    until every other row is within `max_error` of its label. The work is a small multiple of reading n rows
     once for each vector, and all outputs share the kernel values.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
-    epsilon : float, default=0.5
+    <C>
+    max_error : float, default=0.5
         The search for an output ends when no row it looks at has a larger error; 0 takes every row.
-    n_vectors : int or None, default=None
+    max_vectors : int or None, default=None
         Limit of the number of vectors, all outputs together; None sets none.
     n_candidates : int or None, default=None
         Random rows looked at in a step (146 is the paper's PFSALS-SVM; `n_candidates_for` computes others);
@@ -155,31 +156,18 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         Whether a row is scored by what its own coefficient gains, or by what solving all of them gains.
     validation_fraction : float or None, default=None
         Share of the rows held out: of the machines the search passes through, the one that scores best on
-        them is kept. None relies on `epsilon` and `n_vectors` alone.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+        them is kept. None relies on `max_error` and `max_vectors` alone.
+    <kernel>
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_ : int
-        Number of different vectors, all outputs together.
+    <vectors>
+    <support>
+    <classes>
     n_iter_ : int
         Steps of the output that took most.
     path_ : GreedyPath
@@ -187,16 +175,13 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         `expansion_at` gives the machine of any size.
     validation_scores_ : array of shape (n_steps + 1,)
         Score on the rows held out after 0, 1, ... steps; with `validation_fraction` only.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
 
     Notes
     -----
-    The paper's regularisation :math:`\gamma` (eq. 2, with :math:`1/2\gamma` on the diagonal, eq. 12) is C /
-    2. The factor is kept by rank-one updates (eq. 15 to 18), the row is chosen by eq. 30 (backfitting) or
-    eq. 24 (prefitting), the search ends by eq. 31. With ``epsilon=0`` the machine is `LSSVC`. Rows that
-    depend linearly on the vectors to rounding are passed over. A machine without a single vector predicts
+    The paper's regularisation :math:`\gamma` (eq. 2, with :math:`1/2\gamma` on the diagonal, eq. 12) is C / 2,
+    its :math:`\epsilon` is `max_error`. The factor is kept by rank-one updates (eq. 15 to 18), the row is chosen by eq.
+    30 (backfitting) or eq. 24 (prefitting), the search ends by eq. 31. With ``max_error=0`` the machine is `LSSVC`.
+    Rows that depend linearly on the vectors to rounding are passed over. A machine without a single vector predicts
     the mean label.
 
     References
@@ -209,7 +194,7 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
     >>> from slimsvm import GreedyLSSVC
     >>> from slimsvm.datasets import make_banana
     >>> X, y = make_banana(400, random_state=0)
-    >>> model = GreedyLSSVC(C=10.0, n_vectors=80).fit(X, y)
+    >>> model = GreedyLSSVC(C=10.0, max_vectors=80).fit(X, y)
     >>> model.n_vectors_, model.score(X, y) > 0.85
     (80, True)
     >>> model.expansion_at(20).n_vectors
@@ -224,10 +209,10 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
-        epsilon: float = 0.5,
-        n_vectors: int | None = None,
+        C: float = 1.0,
+        max_error: float = 0.5,
+        max_vectors: int | None = None,
         n_candidates: int | None = None,
         fitting: str = "backfitting",
         validation_fraction: float | None = None,
@@ -240,8 +225,8 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
-        self.epsilon = epsilon
-        self.n_vectors = n_vectors
+        self.max_error = max_error
+        self.max_vectors = max_vectors
         self.n_candidates = n_candidates
         self.fitting = fitting
         self.validation_fraction = validation_fraction
@@ -263,19 +248,19 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         return train(self, data, kernel, run)
 
 
+@documented
 class GreedyLSSVR(GreedyMixin, KernelRegressor):
     r"""Least-squares support vector regression on few vectors, added one at a time (FSALS and PFSALS).
 
     As `GreedyLSSVC`, with targets in place of labels: the search starts from their mean and ends when every
-    other row is within `epsilon` of its target.
+    other row is within `max_error` of its target.
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
-    epsilon : float, default=0.1
+    <C>
+    max_error : float, default=0.1
         The search for an output ends when no row it looks at has a larger error; 0 takes every row.
-    n_vectors : int or None, default=None
+    max_vectors : int or None, default=None
         Limit of the number of vectors, all outputs together; None sets none.
     n_candidates : int or None, default=None
         Random rows looked at in a step (146 is the paper's PFSALS-SVM; `n_candidates_for` computes others);
@@ -284,29 +269,16 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         Whether a row is scored by what its own coefficient gains, or by what solving all of them gains.
     validation_fraction : float or None, default=None
         Share of the rows held out: of the machines the search passes through, the one that scores best on
-        them is kept. None relies on `epsilon` and `n_vectors` alone.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+        them is kept. None relies on `max_error` and `max_vectors` alone.
+    <kernel>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_ : int
-        Number of different vectors, all outputs together.
+    <vectors>
+    <support>
     n_iter_ : int
         Steps of the output that took most.
     path_ : GreedyPath
@@ -314,8 +286,6 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         `expansion_at` gives the machine of any size.
     validation_scores_ : array of shape (n_steps + 1,)
         Score on the rows held out after 0, 1, ... steps; with `validation_fraction` only.
-    gamma_ : float or array
-        The width in use.
 
     References
     ----------
@@ -327,7 +297,7 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
     >>> import numpy as np
     >>> from slimsvm import GreedyLSSVR
     >>> X = np.linspace(0, 6, 200)[:, None]
-    >>> model = GreedyLSSVR(C=100.0, gamma=1.0, epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model = GreedyLSSVR(C=100.0, gamma=1.0, max_error=0.01).fit(X, np.sin(X[:, 0]))
     >>> model.n_vectors_ < 20, bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.02)
     (True, True)
     """
@@ -340,10 +310,10 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
-        epsilon: float = 0.1,
-        n_vectors: int | None = None,
+        C: float = 1.0,
+        max_error: float = 0.1,
+        max_vectors: int | None = None,
         n_candidates: int | None = None,
         fitting: str = "backfitting",
         validation_fraction: float | None = None,
@@ -355,8 +325,8 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         n_jobs: int | None = None,
     ) -> None:
         self.C = C
-        self.epsilon = epsilon
-        self.n_vectors = n_vectors
+        self.max_error = max_error
+        self.max_vectors = max_vectors
         self.n_candidates = n_candidates
         self.fitting = fitting
         self.validation_fraction = validation_fraction

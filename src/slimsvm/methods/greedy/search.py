@@ -326,7 +326,7 @@ class RandomSearch:
 def run(searches: Iterable[Search], n_vectors: int | None = None) -> list[Sequence]:
     """Run one search for each output.
 
-    With a limit `n_vectors` on the number of different vectors, the outputs take turns until it is reached;
+    With a limit `max_vectors` on the number of different vectors, the outputs take turns until it is reached;
     without one each runs to its end alone, and its memory is given back.
     """
     if n_vectors is None:

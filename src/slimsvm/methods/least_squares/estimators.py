@@ -12,6 +12,7 @@ from ...losses import Squared
 from ...problem import Problem
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .solvers import SOLVERS
 
 _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
@@ -34,6 +35,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     return Trained.on_rows(data, kernel, solution.alpha, solution.intercept, n_iter=solution.n_iter)
 
 
+@documented
 class LSSVC(KernelClassifier):
     r"""Least-squares support vector classifier.
 
@@ -47,16 +49,8 @@ class LSSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <C>
+    <kernel>
     solver : {"auto", "cholesky", "cg", "smo"}, default="auto"
         "cholesky" holds the whole kernel matrix, "cg" and "smo" only up to 2 GiB of it; "auto" takes
         "cholesky" up to that size and "cg" above.
@@ -64,24 +58,17 @@ class LSSVC(KernelClassifier):
         Largest error of the optimality conditions, relative to the targets ("cg" and "smo").
     max_iter : int or None, default=None
         Limit of the iterations of "cg" and "smo"; None sets one that grows with the rows.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the choice of columns that precondition "cg"; the result is the same to the tolerance.
-    n_jobs : int or None, default=None
-        Threads; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
 
     Notes
     -----
@@ -112,8 +99,8 @@ class LSSVC(KernelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -141,6 +128,7 @@ class LSSVC(KernelClassifier):
         return train(self, data, kernel, run)
 
 
+@documented
 class LSSVR(KernelRegressor):
     r"""Least-squares support vector regression: kernel ridge regression with an unpenalised intercept.
 
@@ -149,16 +137,8 @@ class LSSVR(KernelRegressor):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <C>
+    <kernel>
     solver : {"auto", "cholesky", "cg", "smo"}, default="auto"
         As in `LSSVC`.
     tol : float, default=1e-8
@@ -167,17 +147,13 @@ class LSSVR(KernelRegressor):
         Limit of the iterations of "cg" and "smo"; None sets one that grows with the rows.
     random_state : int, RandomState or None, default=None
         Seeds the choice of columns that precondition "cg".
-    n_jobs : int or None, default=None
-        Threads; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-    n_vectors_, n_iter_ : int
-    gamma_ : float or array
+    <vectors>
+    <support>
+    n_iter_ : int
 
     References
     ----------
@@ -201,8 +177,8 @@ class LSSVR(KernelRegressor):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,

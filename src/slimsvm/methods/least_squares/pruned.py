@@ -14,6 +14,7 @@ from ...problem import KernelGram, Problem, part_of
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
+from ..documentation import documented
 from .solvers import solve_cholesky
 
 
@@ -35,6 +36,7 @@ def prune(
         rows = np.sort(rows[np.argsort(support, kind="stable")[dropped:]])
 
 
+@documented
 class PrunedLSSVC(KernelClassifier):
     r"""Least-squares support vector classifier pruned by its support value spectrum (SVS).
 
@@ -46,36 +48,20 @@ class PrunedLSSVC(KernelClassifier):
     ----------
     n_vectors : int, default=100
         Number of vectors to end with; with no more rows than that it is `LSSVC`.
-    C : float, default=1.0
-        Larger means less regularisation.
+    <C>
     share : float, default=0.05
         Share of the rows dropped in a round.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no chance in it.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <kernel>
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
 
     Notes
     -----
@@ -107,8 +93,8 @@ class PrunedLSSVC(KernelClassifier):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        n_vectors: int = 100,
         C: float = 1.0,
         share: float = 0.05,
         kernel: Any = "rbf",

@@ -14,6 +14,7 @@ from ...rows import Array
 from ...solvers.linear_program import solve_one_norm
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
+from ..documentation import documented
 from .margin import solve_one_norm_margin
 
 _C_CONSTRAINT: dict[str, list[Any]] = {"C": [Interval(Real, 0, None, closed="neither")]}
@@ -36,6 +37,7 @@ def trained(
     return Trained.on_rows(data, kernel, alpha, intercept, n_iter=n_iter)
 
 
+@documented
 class LPSVC(KernelClassifier):
     r"""Linear-programming support vector classifier: the one-norm of the coefficients as the penalty.
 
@@ -49,35 +51,19 @@ class LPSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <C>
+    <kernel>
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_ : int
+    <vectors>
+    <support>
+    <classes>
     n_iter_ : int
         Linear programs solved; columns enter as they are needed.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
 
     Notes
     -----
@@ -107,8 +93,8 @@ class LPSVC(KernelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -137,6 +123,7 @@ class LPSVC(KernelClassifier):
         return trained(self, data, kernel, dictionary, [solve(labels) for labels in data.Y.T])
 
 
+@documented
 class SparsityControlledSVC(KernelClassifier):
     r"""Support vector classifier whose sparsity is set by a one-norm beside the margin.
 
@@ -149,8 +136,7 @@ class SparsityControlledSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
+    <C>
     D : float, default=1.0
         Weight of the one-norm: larger means fewer vectors.
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
@@ -162,23 +148,16 @@ class SparsityControlledSVC(KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
 
     Notes
     -----
@@ -210,8 +189,8 @@ class SparsityControlledSVC(KernelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         D: float = 1.0,
         kernel: Any = "rbf",
         gamma: Any = "scale",

@@ -14,6 +14,7 @@ from ...problem import KernelGram, kernel_block
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .search import Pursuit, PursuitRule
 from .solution import PURSUIT_CONSTRAINTS, trained
 
@@ -49,7 +50,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     rule = PursuitRule(1.0 / model.C, True, model.fitting == "prefitting", model.n_candidates)
     search = Pursuit(gram, data.Y, data.weight, rule, run.rng)
     looked_at = 0
-    while search.m < model.n_vectors and search.step():
+    while search.m < model.max_vectors and search.step():
         if search.m >= (1.0 + GROWTH_BETWEEN_BOUNDS) * looked_at and model.tol > 0:
             looked_at = search.m
             if duality_gap(gram, search, data.weight, model.C, data.Y) <= model.tol:
@@ -59,6 +60,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     return trained(data, gram, np.arange(gram.n), chosen, rule.penalty, True, {"gap_": gap})
 
 
+@documented
 class SparseGreedyGPC(KernelClassifier):
     r"""Sparse greedy Gaussian process on labels (SGGP).
 
@@ -73,46 +75,32 @@ class SparseGreedyGPC(KernelClassifier):
 
     Parameters
     ----------
-    n_vectors : int, default=100
+    max_vectors : int, default=100
         Limit of the number of vectors.
     C : float, default=1.0
         Larger means less regularisation: one over the variance of the noise.
     tol : float, default=0.025
         The search ends when the objective is known to be within this share of the smallest possible; 0 goes
-        on to `n_vectors`.
+        on to `max_vectors`.
     fitting : {"prefitting", "backfitting"}, default="prefitting"
         Whether a vector is chosen by what solving all coefficients gains, or by what its own gains.
     n_candidates : int or None, default=59
         Random rows looked at in a step (59 finds one of the best 5 % with 95 % confidence); None looks at
         all.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+    <kernel>
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
     gap_ : float
         Bound on the share by which the objective exceeds the smallest possible.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
 
     Notes
     -----
@@ -130,7 +118,7 @@ class SparseGreedyGPC(KernelClassifier):
     >>> from slimsvm import SparseGreedyGPC
     >>> from slimsvm.datasets import make_ringnorm
     >>> X, y = make_ringnorm(400, random_state=0)
-    >>> model = SparseGreedyGPC(n_vectors=20, tol=0, random_state=0).fit(X, y)
+    >>> model = SparseGreedyGPC(max_vectors=20, tol=0, random_state=0).fit(X, y)
     >>> model.n_vectors_, model.score(X, y) > 0.9
     (20, True)
     """
@@ -143,8 +131,8 @@ class SparseGreedyGPC(KernelClassifier):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        max_vectors: int = 100,
         C: float = 1.0,
         tol: float = 0.025,
         fitting: str = "prefitting",
@@ -157,7 +145,7 @@ class SparseGreedyGPC(KernelClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_vectors = n_vectors
+        self.max_vectors = max_vectors
         self.C = C
         self.tol = tol
         self.fitting = fitting
@@ -174,48 +162,36 @@ class SparseGreedyGPC(KernelClassifier):
         return train(self, data, kernel, run)
 
 
+@documented
 class SparseGreedyGPR(KernelRegressor):
     """Sparse greedy Gaussian process regression (SGGP): as `SparseGreedyGPC`, with targets for labels.
 
     Parameters
     ----------
-    n_vectors : int, default=100
+    max_vectors : int, default=100
         Limit of the number of vectors.
     C : float, default=1.0
         Larger means less regularisation: one over the variance of the noise.
     tol : float, default=0.025
         The search ends when the objective is known to be within this share of the smallest possible; 0 goes
-        on to `n_vectors`.
+        on to `max_vectors`.
     fitting : {"prefitting", "backfitting"}, default="prefitting"
         Whether a vector is chosen by what solving all coefficients gains, or by what its own gains.
     n_candidates : int or None, default=59
         Random rows looked at in a step (59 finds one of the best 5 % with 95 % confidence); None looks at
         all.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    n_iter_ : int
     gap_ : float
         Bound on the share by which the objective exceeds the smallest possible.
-    gamma_ : float or array
-        The width in use.
 
     References
     ----------
@@ -227,7 +203,7 @@ class SparseGreedyGPR(KernelRegressor):
     >>> import numpy as np
     >>> from slimsvm import SparseGreedyGPR
     >>> X = np.linspace(0, 6, 100)[:, None]
-    >>> model = SparseGreedyGPR(n_vectors=12, gamma=1.0, C=100.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model = SparseGreedyGPR(max_vectors=12, gamma=1.0, C=100.0, random_state=0).fit(X, np.sin(X[:, 0]))
     >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.05)
     True
     """
@@ -240,8 +216,8 @@ class SparseGreedyGPR(KernelRegressor):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        max_vectors: int = 100,
         C: float = 1.0,
         tol: float = 0.025,
         fitting: str = "prefitting",
@@ -253,7 +229,7 @@ class SparseGreedyGPR(KernelRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_vectors = n_vectors
+        self.max_vectors = max_vectors
         self.C = C
         self.tol = tol
         self.fitting = fitting

@@ -12,6 +12,7 @@ from ...kernels import Kernel
 from ...problem import kernel_block, part_of
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .search import Pursuit, PursuitRule
 from .solution import PURSUIT_CONSTRAINTS, trained
 
@@ -32,7 +33,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     rule = PursuitRule(penalty, False, model.fitting == "prefitting", model.n_candidates)
     part = gram if len(part_rows) == gram.n else part_of(gram, part_rows)
     search = Pursuit(part, data.Y[part_rows], data.weight[part_rows], rule, rng)
-    while search.m < model.n_vectors and search.step():
+    while search.m < model.max_vectors and search.step():
         pass
     chosen = part_rows[search.chosen]
     if model.validation_fraction is not None:
@@ -46,10 +47,11 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     return trained(data, gram, part_rows, chosen, penalty, False, extras)
 
 
+@documented
 class MatchingPursuitSVC(KernelClassifier):
     r"""Kernel matching pursuit: least squares on vectors added one at a time (KMP).
 
-    Over `n_vectors` training rows P, chosen greedily, it minimises
+    Over `max_vectors` training rows P, chosen greedily, it minimises
 
     .. math:: \tfrac12 |\alpha|^2 + \tfrac{C}{2} \sum_i s_i\, |y_i - \sum_{j \in P} \alpha_j k(x_j, x_i) -
     b|^2
@@ -59,7 +61,7 @@ class MatchingPursuitSVC(KernelClassifier):
 
     Parameters
     ----------
-    n_vectors : int, default=100
+    max_vectors : int, default=100
         Number of vectors; fewer where no row is left that adds anything.
     C : float or None, default=1.0
         Larger means less regularisation; None means none.
@@ -69,36 +71,22 @@ class MatchingPursuitSVC(KernelClassifier):
     n_candidates : int or None, default=None
         Random rows looked at in a step; None looks at all.
     validation_fraction : float or None, default=None
-        Share of the rows held out: of the machines of 0 to `n_vectors` vectors, the one that scores best on
+        Share of the rows held out: of the machines of 0 to `max_vectors` vectors, the one that scores best on
         them is kept.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+    <kernel>
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
     validation_scores_ : array of shape (n_steps + 1,)
         Score on the rows held out with 0, 1, ... vectors; with `validation_fraction` only.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
 
     Notes
     -----
@@ -114,7 +102,7 @@ class MatchingPursuitSVC(KernelClassifier):
     >>> from slimsvm import MatchingPursuitSVC
     >>> from slimsvm.datasets import make_ringnorm
     >>> X, y = make_ringnorm(400, random_state=0)
-    >>> model = MatchingPursuitSVC(n_vectors=20, random_state=0).fit(X, y)
+    >>> model = MatchingPursuitSVC(max_vectors=20, random_state=0).fit(X, y)
     >>> model.n_vectors_, model.score(X, y) > 0.9
     (20, True)
     """
@@ -127,8 +115,8 @@ class MatchingPursuitSVC(KernelClassifier):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        max_vectors: int = 100,
         C: float | None = 1.0,
         fitting: str = "backfitting",
         n_candidates: int | None = None,
@@ -141,7 +129,7 @@ class MatchingPursuitSVC(KernelClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_vectors = n_vectors
+        self.max_vectors = max_vectors
         self.C = C
         self.fitting = fitting
         self.n_candidates = n_candidates
@@ -158,12 +146,13 @@ class MatchingPursuitSVC(KernelClassifier):
         return train(self, data, kernel, run)
 
 
+@documented
 class MatchingPursuitSVR(KernelRegressor):
     """Kernel matching pursuit for regression (KMP): as `MatchingPursuitSVC`, with targets for labels.
 
     Parameters
     ----------
-    n_vectors : int, default=100
+    max_vectors : int, default=100
         Number of vectors; fewer where no row is left that adds anything.
     C : float or None, default=1.0
         Larger means less regularisation; None means none.
@@ -173,33 +162,20 @@ class MatchingPursuitSVR(KernelRegressor):
     n_candidates : int or None, default=None
         Random rows looked at in a step; None looks at all.
     validation_fraction : float or None, default=None
-        Share of the rows held out: of the machines of 0 to `n_vectors` vectors, the one that scores best on
+        Share of the rows held out: of the machines of 0 to `max_vectors` vectors, the one that scores best on
         them is kept.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    n_iter_ : int
     validation_scores_ : array of shape (n_steps + 1,)
         Score on the rows held out with 0, 1, ... vectors; with `validation_fraction` only.
-    gamma_ : float or array
-        The width in use.
 
     References
     ----------
@@ -210,7 +186,7 @@ class MatchingPursuitSVR(KernelRegressor):
     >>> import numpy as np
     >>> from slimsvm import MatchingPursuitSVR
     >>> X = np.linspace(0, 6, 100)[:, None]
-    >>> model = MatchingPursuitSVR(n_vectors=8, gamma=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model = MatchingPursuitSVR(max_vectors=8, gamma=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
     >>> bool(abs(model.predict([[1.5]])[0] - np.sin(1.5)) < 0.05)
     True
     """
@@ -223,8 +199,8 @@ class MatchingPursuitSVR(KernelRegressor):
 
     def __init__(
         self,
-        n_vectors: int = 100,
         *,
+        max_vectors: int = 100,
         C: float | None = 1.0,
         fitting: str = "backfitting",
         n_candidates: int | None = None,
@@ -236,7 +212,7 @@ class MatchingPursuitSVR(KernelRegressor):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_vectors = n_vectors
+        self.max_vectors = max_vectors
         self.C = C
         self.fitting = fitting
         self.n_candidates = n_candidates

@@ -14,7 +14,7 @@ from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
 
 PURSUIT_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_vectors": [Interval(Integral, 1, None, closed="left")],
+    "max_vectors": [Interval(Integral, 1, None, closed="left")],
     "fitting": [StrOptions({"backfitting", "prefitting"})],
     "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
 }

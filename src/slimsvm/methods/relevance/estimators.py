@@ -17,6 +17,7 @@ from ...rows import Array
 from ...threads import n_threads
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
+from ..documentation import documented
 from .expectation_maximisation import fit_em
 from .marginal_likelihood import fit_bernoulli, fit_gaussian
 from .sparse_bayes import CandidateColumns, SparseBayes
@@ -119,6 +120,7 @@ def warn_if_unfinished(fits: list[SparseBayes], name: str, method: str) -> None:
             break
 
 
+@documented
 class RVC(ProbabilitiesMixin, KernelClassifier):
     r"""Relevance vector classifier.
 
@@ -132,14 +134,7 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     method : {"fast", "em"}, default="fast"
         "fast" adds, re-estimates and deletes one vector at a time in memory O(n m); "em" starts from all rows
         and updates all precisions together, with O(n^3) work in the first rounds.
@@ -151,28 +146,20 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
         logarithm of a precision.
     max_iter : int, default=10_000
         Limit of the steps ("fast", all searches together) or rounds ("em").
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-        Posterior mode of the weights.
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
     log_marginal_likelihood_ : array of shape (n_outputs,)
     precision_ : array of shape (n_outputs, n_vectors)
         Prior precision of each weight; infinite where an output does not use a vector.
     intercept_precision_ : array of shape (n_outputs,)
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
 
     Notes
     -----
@@ -232,6 +219,7 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
         return train(self, data, kernel, run, data.Y, np.zeros(data.Y.shape[1]), gaussian=False)
 
 
+@documented
 class RVR(KernelRegressor):
     r"""Relevance vector regression, with a standard deviation for each prediction.
 
@@ -240,14 +228,7 @@ class RVR(KernelRegressor):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     method : {"fast", "em"}, default="fast"
         As in `RVC`.
     n_restarts : int, default=1
@@ -258,19 +239,14 @@ class RVR(KernelRegressor):
         logarithm of a precision.
     max_iter : int, default=10_000
         Limit of the steps ("fast", all searches together) or rounds ("em").
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-        Posterior mean of the weights.
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    n_iter_ : int
     noise_ : array of shape (n_outputs,)
         Standard deviation of the noise.
     log_marginal_likelihood_ : array of shape (n_outputs,)
@@ -279,7 +255,6 @@ class RVR(KernelRegressor):
     intercept_precision_ : array of shape (n_outputs,)
     covariance_ : array of shape (n_outputs, 1 + n_vectors, 1 + n_vectors)
         Posterior covariance of intercept and weights.
-    gamma_ : float or array
 
     Notes
     -----

@@ -14,9 +14,11 @@ from ...readout import Probability
 from ...solvers.reweighted import reweighted, trained_on_columns, warn_empty, without_effect
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, ProbabilitiesMixin, Run
+from ..documentation import documented
 from .expectation_maximisation import probit_round
 
 
+@documented
 class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
     r"""Sparse probit classifier: Jeffreys' prior on the variances of the coefficients, by EM.
 
@@ -26,37 +28,23 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     tol : float, default=1e-3
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=2000
         Limit of the rounds; all but the first few are cheap.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    <classes>
+    n_iter_ : int
     n_columns_ : array of shape (n_iter_ + 1,)
         Coefficients left before the first round and after each, summed over the outputs.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
 
     Notes
     -----

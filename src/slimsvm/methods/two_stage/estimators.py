@@ -16,6 +16,7 @@ from ...problem import DENSE_LIMIT_BYTES, KernelGram, kernel_block
 from ...rows import Array
 from ...training import Trained, TrainingSet, held_out_score
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .selection import TwoStage, press
 
 # "loo" and "cv" try no more vectors than this, and "loo" ends earlier when its error has not fallen for the
@@ -25,7 +26,8 @@ PATIENCE_STEPS = 10
 PATIENCE_SHARE = 0.25
 
 _TWO_STAGE_CONSTRAINTS: dict[str, list[Any]] = {
-    "n_vectors": [Interval(Integral, 1, None, closed="left"), StrOptions({"loo", "cv"})],
+    "n_vectors": [Interval(Integral, 1, None, closed="left"), None],
+    "choose_by": [StrOptions({"loo", "cv"})],
     "refine": ["boolean"],
     "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
     "n_folds": [Interval(Integral, 2, None, closed="left")],
@@ -115,9 +117,9 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     targets = (data.Y - shift) * np.sqrt(data.weight)[:, None]
     most = min(MOST_VECTORS_TRIED, len(candidates))
     size, extras = model.n_vectors, dict[str, Any]()
-    if size == "cv":
+    if size is None and model.choose_by == "cv":
         size, extras["cv_scores_"] = size_by_folds(gram, data, candidates, model.n_folds, rng)
-    if size == "loo":
+    if size is None:
         trial = TwoStage(dictionary(gram, candidates, everything, data.weight), targets)
         size, extras["press_"] = size_by_press(trial, most)
         del trial
@@ -145,6 +147,7 @@ def second_stage(selection: TwoStage, max_iter: int, name: str) -> int:
     return max_iter
 
 
+@documented
 class TwoStageLSSVC(KernelClassifier):
     r"""Sparse least-squares classifier whose vectors are chosen forward and then exchanged.
 
@@ -158,40 +161,30 @@ class TwoStageLSSVC(KernelClassifier):
 
     Parameters
     ----------
-    n_vectors : int, "loo" or "cv", default="loo"
-        Number of vectors; "loo" takes the number with the smallest leave-one-out error on the way forward (in
-        closed form, PRESS), "cv" the one that scores best over `n_folds` folds.
+    n_vectors : int or None, default=None
+        Number of vectors; None chooses it.
+    choose_by : {"loo", "cv"}, default="loo"
+        How the number is chosen: by the smallest leave-one-out error on the way forward (in closed form, PRESS),
+        or by the best score over `n_folds` folds.
     refine : bool, default=True
         Whether the second stage runs.
     n_candidates : int or None, default=None
         Random rows that may become vectors, the rectangular dictionary; None lets all.
     n_folds : int, default=10
-        Folds for ``n_vectors="cv"``.
+        Folds for ``choose_by="cv"``.
     max_iter : int, default=100
         Limit of the rounds of the second stage.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
+    <kernel>
+    <class_weight>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the folds.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_ : int
+    <vectors>
+    <support>
+    <classes>
     n_iter_ : int
         Rounds of the second stage.
     forward_loss_ : array of shape (n_steps,)
@@ -199,12 +192,9 @@ class TwoStageLSSVC(KernelClassifier):
     loss_ : float
         The same at the end.
     press_ : array of shape (n_steps,)
-        Leave-one-out sum of squares after each step; with ``n_vectors="loo"`` only.
+        Leave-one-out sum of squares after each step; with ``choose_by="loo"`` only.
     cv_scores_ : array of shape (n_steps,)
-        Mean score over the folds after each step; with ``n_vectors="cv"`` only.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
-        The width in use.
+        Mean score over the folds after each step; with ``choose_by="cv"`` only.
 
     Notes
     -----
@@ -236,8 +226,9 @@ class TwoStageLSSVC(KernelClassifier):
 
     def __init__(
         self,
-        n_vectors: int | str = "loo",
         *,
+        n_vectors: int | None = None,
+        choose_by: str = "loo",
         refine: bool = True,
         n_candidates: int | None = None,
         n_folds: int = 10,
@@ -251,6 +242,7 @@ class TwoStageLSSVC(KernelClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.n_vectors = n_vectors
+        self.choose_by = choose_by
         self.refine = refine
         self.n_candidates = n_candidates
         self.n_folds = n_folds
@@ -267,6 +259,7 @@ class TwoStageLSSVC(KernelClassifier):
         return train(self, data, kernel, run)
 
 
+@documented
 class TwoStageLSSVR(KernelRegressor):
     r"""Sparse least-squares regression whose vectors are chosen forward and then exchanged.
 
@@ -274,38 +267,28 @@ class TwoStageLSSVR(KernelRegressor):
 
     Parameters
     ----------
-    n_vectors : int, "loo" or "cv", default="loo"
-        Number of vectors; "loo" takes the number with the smallest leave-one-out error on the way forward (in
-        closed form, PRESS), "cv" the one that scores best over `n_folds` folds.
+    n_vectors : int or None, default=None
+        Number of vectors; None chooses it.
+    choose_by : {"loo", "cv"}, default="loo"
+        How the number is chosen: by the smallest leave-one-out error on the way forward (in closed form, PRESS),
+        or by the best score over `n_folds` folds.
     refine : bool, default=True
         Whether the second stage runs.
     n_candidates : int or None, default=None
         Random rows that may become vectors, the rectangular dictionary; None lets all.
     n_folds : int, default=10
-        Folds for ``n_vectors="cv"``.
+        Folds for ``choose_by="cv"``.
     max_iter : int, default=100
         Limit of the rounds of the second stage.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the folds.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_ : int
+    <vectors>
+    <support>
     n_iter_ : int
         Rounds of the second stage.
     forward_loss_ : array of shape (n_steps,)
@@ -313,11 +296,9 @@ class TwoStageLSSVR(KernelRegressor):
     loss_ : float
         The same at the end.
     press_ : array of shape (n_steps,)
-        Leave-one-out sum of squares after each step; with ``n_vectors="loo"`` only.
+        Leave-one-out sum of squares after each step; with ``choose_by="loo"`` only.
     cv_scores_ : array of shape (n_steps,)
-        Mean score over the folds after each step; with ``n_vectors="cv"`` only.
-    gamma_ : float or array
-        The width in use.
+        Mean score over the folds after each step; with ``choose_by="cv"`` only.
 
     References
     ----------
@@ -343,8 +324,9 @@ class TwoStageLSSVR(KernelRegressor):
 
     def __init__(
         self,
-        n_vectors: int | str = "loo",
         *,
+        n_vectors: int | None = None,
+        choose_by: str = "loo",
         refine: bool = True,
         n_candidates: int | None = None,
         n_folds: int = 10,
@@ -357,6 +339,7 @@ class TwoStageLSSVR(KernelRegressor):
         n_jobs: int | None = None,
     ) -> None:
         self.n_vectors = n_vectors
+        self.choose_by = choose_by
         self.refine = refine
         self.n_candidates = n_candidates
         self.n_folds = n_folds

@@ -16,6 +16,7 @@ from ...solvers.linear_program import solve_infinity_norm
 from ...solvers.reweighted import Reweighted, reweighted, trained_on_columns, warn_empty, without_effect
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..documentation import documented
 from .rounds import linear_round, mixed_round, multiplicative_round, quadratic_round
 
 _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
@@ -59,6 +60,7 @@ def check_combination(model: Any) -> None:
         raise ValueError("margin must be 0 for p=inf, which is solved as a linear program.")
 
 
+@documented
 class ZeroNormSVC(KernelClassifier):
     r"""Support vector classifier that counts its vectors: the zero-norm in place of the margin.
 
@@ -72,8 +74,7 @@ class ZeroNormSVC(KernelClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
+    <C>
     variant : {"quadratic", "linear", "multiplicative"}, default="quadratic"
         "quadratic" solves a quadratic program in each round (SSVC_A); "linear" a linear program (SSVC_B);
         "multiplicative" the same by scaling the kernel columns (SSVC_W). The last two agree.
@@ -83,40 +84,25 @@ class ZeroNormSVC(KernelClassifier):
     margin : float, default=0.0
         Weight of the margin term :math:`\tfrac12\alpha^\top K\alpha` added to the penalty; for the quadratic
         variant and positive definite kernels.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     tol : float, default=1e-4
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=50
         Limit of the rounds.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-        Row of the training data each vector was.
-    n_vectors_ : int
+    <vectors>
+    <support>
+    <classes>
     n_iter_ : int
         Rounds.
     n_columns_ : array of shape (n_iter_ + 1,)
         Coefficients that are not zero, the intercept among them, before the first round and after each,
         summed over the outputs.
-    classes_ : array of shape (n_classes,)
-    gamma_ : float or array
 
     Notes
     -----
@@ -153,8 +139,8 @@ class ZeroNormSVC(KernelClassifier):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         variant: str = "quadratic",
         p: float = 0.0,
         margin: float = 0.0,
@@ -197,6 +183,7 @@ class ZeroNormSVC(KernelClassifier):
         return trained_on_columns(data, kernel, dictionary, results, run.name)
 
 
+@documented
 class ZeroNormSVR(KernelRegressor):
     r"""Support vector regression that counts its vectors.
 
@@ -204,8 +191,7 @@ class ZeroNormSVR(KernelRegressor):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Larger means less regularisation.
+    <C>
     epsilon : float, default=0.1
         Errors up to this cost nothing.
     variant : {"quadratic", "linear", "multiplicative"}, default="quadratic"
@@ -214,33 +200,21 @@ class ZeroNormSVR(KernelRegressor):
         The norm that is penalised, 0 to 2, or infinity; for the quadratic variant.
     margin : float, default=0.0
         Weight of the margin term; for the quadratic variant and positive definite kernels.
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed"}, Kernel or callable
-        The kernel; a function gets two arrays of rows and returns their kernel values.
-    gamma : {"scale", "auto"}, float or array of shape (n_features,), default="scale"
-        Width of the rbf and laplacian kernels (an array gives each feature its own), factor of the others.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant of the polynomial and sigmoid kernels.
+    <kernel>
     tol : float, default=1e-4
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=50
         Limit of the rounds.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
-    support_vectors_ : array or CSR of shape (n_vectors, n_features)
-    dual_coef_ : array of shape (n_outputs, n_vectors)
-    intercept_ : array of shape (n_outputs,)
-    support_ : array of shape (n_vectors,)
-    n_vectors_, n_iter_ : int
+    <vectors>
+    <support>
+    n_iter_ : int
     n_columns_ : array of shape (n_iter_ + 1,)
         Coefficients left before the first round and after each, summed over the outputs.
-    gamma_ : float or array
 
     Notes
     -----
@@ -271,8 +245,8 @@ class ZeroNormSVR(KernelRegressor):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         epsilon: float = 0.1,
         variant: str = "quadratic",
         p: float = 0.0,

@@ -20,6 +20,7 @@ from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
 from ...threads import one_blas_thread
 from ...training import TrainingSet
 from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
+from ..documentation import documented
 from ..full.estimators import FullSVC
 from .rounds import linear_round, quadratic_round
 
@@ -29,6 +30,7 @@ FADED = 1e-3
 FAIR_SHARE = 0.5
 
 
+@documented
 class ZeroNormSelector(SelectorMixin, KernelEstimator):
     r"""Selection of input features by the zero-norm of a support vector machine.
 
@@ -58,12 +60,9 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         for other kernels ten times it is the largest change of a scale.
     max_iter : int, default=50
         Limit of the rounds.
-    class_weight : "balanced", dict or None, default=None
-        Factor on the weights of each class.
-    random_state : int, RandomState or None, default=None
-        Not used: the method has no randomness.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None means 1, -1 all processors.
+    <class_weight>
+    <no randomness>
+    <n_jobs>
 
     Attributes
     ----------
@@ -113,8 +112,8 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
 
     def __init__(
         self,
-        C: float = 1.0,
         *,
+        C: float = 1.0,
         variant: str = "quadratic",
         kernel: Any = "linear",
         gamma: Any = "scale",
