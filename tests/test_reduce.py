@@ -24,9 +24,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from slimsvm import LSSVC, LSSVR, FullSVC, KernelExpansion, reduce
-from slimsvm.adapters import reduce as reduce_module
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF, Laplacian
+from slimsvm.reduction import shrink
 
 ALL = 10**6  # more vectors than any model has: nothing is removed
 
@@ -148,7 +148,7 @@ def test_large_data_are_checked_now_and_then(monkeypatch):
     X, y = make_banana(300, random_state=0)
     svc = SVC(C=10.0).fit(X, y)
     each = reduce(svc, X, y)
-    monkeypatch.setattr(reduce_module, "HELD_BYTES", 0)
+    monkeypatch.setattr(shrink, "HELD_BYTES", 0)
     seldom = reduce(svc, X, y)
     assert each.n_vectors_ <= seldom.n_vectors_ <= each.n_vectors_ + 2
     assert seldom.reduction_.values[-1] <= seldom.reduction_.values[0] + 0.025
@@ -421,7 +421,7 @@ def test_too_large_is_pruned_in_parts_first(monkeypatch):
     svc = SVC(C=1.0).fit(X, y)
     n = len(svc.support_)
     at_once = reduce(svc, X, y, max_vectors=30)
-    monkeypatch.setattr("slimsvm.adapters.start.DENSE_LIMIT_BYTES", 8 * 60**2)
+    monkeypatch.setattr("slimsvm.reduction.shrink.DENSE_LIMIT_BYTES", 8 * 60**2)
     assert n > 120
     in_parts = reduce(svc, X, y, max_vectors=30)
     assert in_parts.n_vectors_ == 30
@@ -435,7 +435,7 @@ def test_too_large_is_pruned_in_parts_first(monkeypatch):
     assert slim.reduction_.values[-1] <= svc_hinge(svc, X, y) + 0.025
     with pytest.raises(MemoryError, match="GiB"):
         reduce(svc, method="exact")
-    monkeypatch.setattr("slimsvm.adapters.start.DENSE_LIMIT_BYTES", 8 * 4**2)
+    monkeypatch.setattr("slimsvm.reduction.shrink.DENSE_LIMIT_BYTES", 8 * 4**2)
     with pytest.raises(MemoryError, match="exceeds max_loss"):
         reduce(svc, X, y)
 

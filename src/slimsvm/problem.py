@@ -24,7 +24,8 @@ from .rows import Array, Rows, cast, distinct_rows
 DENSE_LIMIT_BYTES = 2 * 2**30
 
 
-def _gigabytes(size: float) -> str:
+def gigabytes(size: float) -> str:
+    """A size in GiB, for messages."""
     return f"{size / 2**30:.3g} GiB"
 
 
@@ -84,8 +85,8 @@ class KernelGram:
         """The whole matrix; a MemoryError that says the bytes when it is above the limit."""
         if not self.is_held:
             raise MemoryError(
-                f"the kernel matrix of {self.n} rows needs {_gigabytes(8.0 * self.n**2)}, above the limit of "
-                f"{_gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' of "
+                f"the kernel matrix of {self.n} rows needs {gigabytes(8.0 * self.n**2)}, above the limit of "
+                f"{gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' of "
                 "LSSVC and LSSVR), or fewer rows."
             )
         K = self.kernel(self._rows, self._vectors, n_threads=self.n_threads)

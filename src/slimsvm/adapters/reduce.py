@@ -1,46 +1,21 @@
-"""Reduce a whole model: the one call."""
+"""`reduce`: make a fitted model smaller."""
 
 from __future__ import annotations
 
 import copy
 import time
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from ..expansion import KernelExpansion
-from ..kernels import is_positive_definite
-from ..reduction.exact import simplify
-from ..reduction.prune import CRITERIA, RIDGE, Block, Pruned, prune
-from ..reduction.refine import fitting, refine, smallest
+from ..reduction.prune import CRITERIA, RIDGE
+from ..reduction.shrink import METHODS, Options, shrink
 from ..reduction.task import Reduction
-from ..reduction.watch import HELD_BYTES, EveryStep, NowAndThen, with_coef
-from ..refinement import has_gradient
-from ..rows import Array
-from ..threads import n_threads
-from .start import Start
-
-METHODS = ("prune", "exact", "refine")
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of `reduce`, which documents them."""
-
-    method: str
-    criterion: str
-    max_loss: float
-    max_vectors: int | None
-    scoring: Any
-    refit: bool
-    ridge: float
-    rank_tol: float | None
-    max_iter: int
+from ..threads import n_threads, one_blas_thread
+from .start import start_of
 
 
 @validate_params(
@@ -158,7 +133,7 @@ def reduce(
     """
     start = time.perf_counter()
     options = Options(
-        method, criterion, float(max_loss), max_vectors, scoring, refit, float(ridge), rank_tol, max_iter
+        method, criterion, float(max_loss), max_vectors, refit, float(ridge), rank_tol, max_iter
     )
     threads = n_threads(n_jobs)
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
@@ -168,155 +143,19 @@ def reduce(
         *before, (name, last) = model.steps
         if X is not None:
             X = model[:-1].transform(X) if before else X
-        slim, report = _reduce(Start.of(last, X, y, sample_weight, threads), options)
+        slim, report = _reduced(last, X, y, sample_weight, scoring, threads, options)
         result = Pipeline([*copy.deepcopy(before), (name, slim)])
     else:
-        slim, report = _reduce(Start.of(model, X, y, sample_weight, threads), options)
+        slim, report = _reduced(model, X, y, sample_weight, scoring, threads, options)
         result = slim
     slim.reduction_ = result.reduction_ = report.with_time(time.perf_counter() - start)
     return result
 
 
-def _reduce(start: Start, options: Options) -> tuple[Any, Reduction]:
-    """Return the smaller model and the report."""
-    run = {"prune": _by_pruning, "exact": _by_simplifying, "refine": _by_refining}[options.method]
-    whole = start
-    if start.expansion.n_vectors == 0:
-        run = _as_it_is
-    elif options.method != "exact":
-        start = start.pruned_to_fit(criterion=options.criterion, ridge=options.ridge)
-        _check_parts(whole, start, options)
-    smaller, rows, removed, sizes, values = run(start, options)
-    if options.refit and options.method != "refine" and smaller.n_vectors:
-        Kzz = start.gram(smaller)
-        norms = np.einsum("jo,jo->o", smaller.coef, Kzz @ smaller.coef)
-        target = fitting(start.reducible.expansion.coef, norms, start.X, start.outputs, start.task)
-        smaller = target.refit(smaller, Kzz, max_iter=options.max_iter, n_threads=start.n_threads)
-    if options.scoring is None or not len(sizes):
-        measure = start.task.name
-        if not len(sizes):
-            sizes, values = [whole.expansion.n_vectors], [start.task.loss(start.outputs)]
-        sizes, values = [*sizes, smaller.n_vectors], [*values, start.loss(smaller, rows)]
-    else:
-        measure = "score"
-    report = Reduction(
-        options.method, measure, start.reducible.expansion.n_vectors, smaller.n_vectors,
-        np.array(sizes), np.array(values), _removed(whole, start, removed), 0.0,
-    )  # fmt: skip
-    return start.build(smaller, rows), report
-
-
-def _check_parts(whole: Start, start: Start, options: Options) -> None:
-    """A model pruned in parts to fit must still be good enough to go on from."""
-    if start is whole or options.max_vectors is not None:
-        return
-    measure, limit = _measure(start, options)
-    if measure(start.expansion, None) > limit:
-        raise MemoryError(
-            "the model has more vectors than can be pruned as one, and pruning it in parts to "
-            f"{start.expansion.n_vectors} already exceeds max_loss; raise max_loss, or give max_vectors."
-        )
-
-
-def _removed(whole: Start, start: Start, removed: Array) -> Array:
-    """Numbers in the model of the vectors removed: those that went to make it fit first, then in order."""
-    before = np.setdiff1d(whole.distinct, start.distinct)
-    return np.concatenate((before, start.distinct[removed]))
-
-
-Outcome = tuple[KernelExpansion, Array | None, Array, list[int], list[float]]
-
-
-def _as_it_is(start: Start, options: Options) -> Outcome:
-    everything = np.arange(start.expansion.n_vectors)
-    return start.expansion, everything, np.empty(0, dtype=np.intp), [], []
-
-
-def _by_simplifying(start: Start, options: Options) -> Outcome:
-    expansion = start.expansion
-    kept = simplify(
-        start.gram(),
-        expansion.coef,
-        tol=options.rank_tol,
-        positive_definite=is_positive_definite(expansion.kernel),
-    )
-    return with_coef(expansion, kept.rows, kept.coef), kept.rows, kept.removed, [], []
-
-
-def _by_pruning(start: Start, options: Options) -> Outcome:
-    expansion = start.expansion
-    watch = None if options.max_vectors is not None else _watch(start, options)
-    pruned = _prune(start, options, 1 if options.max_vectors is None else options.max_vectors, watch)
-    sizes, values = ([], []) if watch is None else (watch.sizes, watch.values)
-    return with_coef(expansion, pruned.rows, pruned.coef), pruned.rows, pruned.removed, sizes, values
-
-
-def _prune(start: Start, options: Options, n_keep: int, watch: Any) -> Pruned:
-    return prune(
-        start.gram(), start.expansion.coef, n_keep=n_keep, criterion=options.criterion,
-        ridge=options.ridge, scale=start.task.scale, watch=watch,
-    )  # fmt: skip
-
-
-def _by_refining(start: Start, options: Options) -> Outcome:
-    """Prune to the end for the order in which vectors go; refine what is left at the sizes tried."""
-    expansion = start.expansion
-    if not (has_gradient(expansion.kernel) and is_positive_definite(expansion.kernel)):
-        raise ValueError(
-            "method='refine' moves the vectors and needs a positive definite kernel with a known derivative: "
-            f"'rbf', 'linear' or 'poly' with coef0 >= 0, not {expansion.kernel!r}; use method='prune'."
-        )
-    if options.max_vectors is not None and options.max_vectors >= expansion.n_vectors:
-        return _as_it_is(start, options)
-    stopped: Pruned | None = None
-    watch = None if options.max_vectors is not None else _watch(start, options)
-
-    def note(block: Block) -> None:
-        nonlocal stopped
-        if watch is not None and stopped is None:
-            stopped = watch(block)
-
-    last = _prune(start, options, 1, note)
-    order = np.concatenate((last.removed, last.rows))
-    norms = np.square(expansion.rkhs_norm())
-    target = fitting(start.reducible.expansion.coef, norms, start.X, start.outputs, start.task)
-
-    def refined(size: int) -> KernelExpansion:
-        return refine(
-            expansion, lambda m: np.sort(order[-m:]), target, size, start.task.scale,
-            max_iter=options.max_iter,
-        )  # fmt: skip
-
-    if watch is None:
-        assert options.max_vectors is not None
-        return refined(options.max_vectors), None, order[: -options.max_vectors], [], []
-    pruned = stopped if stopped is not None else last
-    measure, limit = _measure(start, options)
-    best, sizes, values = smallest(refined, lambda smaller: measure(smaller, None), limit, len(pruned.rows))
-    sign = 1.0 if options.scoring is None else -1.0
-    sizes, values = watch.sizes + sizes, watch.values + [sign * value for value in values]
-    if best is not None:
-        return best, None, order[: -best.n_vectors], sizes, values
-    return with_coef(expansion, pruned.rows, pruned.coef), pruned.rows, pruned.removed, sizes, values
-
-
-def _measure(start: Start, options: Options) -> tuple[Any, float]:
-    """What must not grow, and how far it may."""
-    if options.scoring is None:
-        return start.loss, start.task.loss(start.outputs) + options.max_loss
-    score = start.scorer(options.scoring)
-    limit = options.max_loss - score(start.reducible.expansion, None)
-    return (lambda smaller, rows: -score(smaller, rows)), limit
-
-
-def _watch(start: Start, options: Options) -> EveryStep | NowAndThen:
-    expansion = start.expansion
-    if options.scoring is not None:
-        score = start.scorer(options.scoring)
-        limit = score(start.reducible.expansion, None) - options.max_loss
-        return NowAndThen(expansion, score, lambda value: value < limit)
-    limit = start.task.loss(start.outputs) + options.max_loss
-    if 8 * start.X.shape[0] * expansion.n_vectors <= HELD_BYTES:
-        K = expansion.kernel(start.X, expansion.vectors, n_threads=start.n_threads).astype(np.float64)
-        return EveryStep(K, K @ expansion.coef + expansion.intercept, start.task, limit)
-    return NowAndThen(expansion, start.loss, lambda value: value > limit)
+def _reduced(
+    model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, threads: int, options: Options
+) -> tuple[Any, Reduction]:
+    with one_blas_thread():
+        start, reducible = start_of(model, X, y, sample_weight, scoring, threads)
+        smaller, numbers, report = shrink(start, options)
+    return reducible.build(smaller, numbers), report

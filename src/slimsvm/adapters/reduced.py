@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
 from ..reduction.prune import CRITERIA, RIDGE
+from ..reduction.shrink import METHODS
 from ..rows import Array
-from .reduce import METHODS, reduce
+from .reduce import reduce
 
 
 def _delegates(name: str) -> Any:
