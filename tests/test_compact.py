@@ -23,12 +23,13 @@ from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
 from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
 from slimsvm.losses import Squared
-from slimsvm.methods.compact import calibration, fitting, moved
+from slimsvm.methods.compact import fitting, moved
 from slimsvm.methods.compact.curve import Curve
 from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, whole_counts
 from slimsvm.methods.compact.ridge import ridge_search
 from slimsvm.methods.compact.search import _smoothed_best, ladder
+from slimsvm.readout import softmax
 from slimsvm.refinement import RoundedHinge
 
 
@@ -280,10 +281,10 @@ def test_probabilities(banana, model):
 
 def test_the_largest_probability_is_that_of_the_predicted_class_even_for_ties():
     tiny = np.array([[1e-300], [-1e-300], [0.0], [1e-18], [50.0], [-1e5]])
-    P = calibration.probabilities(tiny, 0.5)
+    P = softmax(tiny, 0.5)
     np.testing.assert_array_equal(P.argmax(axis=1) == 1, tiny[:, 0] > 0)
     near = np.array([[1.0, 1.0 + 2e-16, 0.0], [0.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(calibration.probabilities(near, 1e-3).argmax(axis=1), near.argmax(axis=1))
+    np.testing.assert_array_equal(softmax(near, 1e-3).argmax(axis=1), near.argmax(axis=1))
 
 
 def test_budgets_are_never_exceeded(banana):
@@ -376,7 +377,7 @@ def test_ctrl_c_keeps_the_best_so_far(banana, monkeypatch, when):
         if when in text and sum(told) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(CompactSVC, "_say", say)
+    monkeypatch.setattr(fitting.CompactFit, "say", say)
     if when == "chosen":  # nothing is trained on all rows yet
         with pytest.raises(KeyboardInterrupt):
             CompactSVC(random_state=0).fit(X, y)

@@ -1,82 +1,111 @@
 """Kernel machines with very few support vectors."""
 
-from importlib.metadata import version
+from __future__ import annotations
 
-from .adapters.reduce import reduce
-from .adapters.reduced import Reduced
-from .errors import BudgetError, DataFormatError, ModelFormatError, SlimsvmError
-from .evaluation import vector_path
-from .expansion import KernelExpansion
-from .methods import (
-    LPSVC,
-    LSSVC,
-    LSSVR,
-    RVC,
-    RVR,
-    CompactSVC,
-    CompactSVR,
-    EmpiricalFeatureMap,
-    EmpiricalSVC,
-    FixedSizeLSSVC,
-    FixedSizeLSSVR,
-    FullSVC,
-    GreedyLSSVC,
-    GreedyLSSVR,
-    MatchingPursuitSVC,
-    MatchingPursuitSVR,
-    PrunedLSSVC,
-    SparseGreedyGPC,
-    SparseGreedyGPR,
-    SparseKernelDensity,
-    SparseProbitClassifier,
-    SparsityControlledSVC,
-    TwoStageLSSVC,
-    TwoStageLSSVR,
-    ZeroNormSelector,
-    ZeroNormSVC,
-    ZeroNormSVR,
-)
-from .path import VectorPath
-from .plotting import SizeScoreDisplay
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .adapters.reduce import reduce as reduce
+    from .adapters.reduced import Reduced as Reduced
+    from .errors import BudgetError as BudgetError
+    from .errors import DataFormatError as DataFormatError
+    from .errors import ModelFormatError as ModelFormatError
+    from .errors import SlimsvmError as SlimsvmError
+    from .evaluation import vector_path as vector_path
+    from .expansion import KernelExpansion as KernelExpansion
+    from .methods.compact.estimators import CompactSVC as CompactSVC
+    from .methods.compact.estimators import CompactSVR as CompactSVR
+    from .methods.density.estimators import SparseKernelDensity as SparseKernelDensity
+    from .methods.empirical.estimators import EmpiricalFeatureMap as EmpiricalFeatureMap
+    from .methods.empirical.estimators import EmpiricalSVC as EmpiricalSVC
+    from .methods.fixed_size.estimators import FixedSizeLSSVC as FixedSizeLSSVC
+    from .methods.fixed_size.estimators import FixedSizeLSSVR as FixedSizeLSSVR
+    from .methods.full.estimators import FullSVC as FullSVC
+    from .methods.greedy.estimators import GreedyLSSVC as GreedyLSSVC
+    from .methods.greedy.estimators import GreedyLSSVR as GreedyLSSVR
+    from .methods.greedy.search import n_candidates_for as n_candidates_for
+    from .methods.least_squares.estimators import LSSVC as LSSVC
+    from .methods.least_squares.estimators import LSSVR as LSSVR
+    from .methods.least_squares.pruned import PrunedLSSVC as PrunedLSSVC
+    from .methods.one_norm.estimators import LPSVC as LPSVC
+    from .methods.one_norm.estimators import SparsityControlledSVC as SparsityControlledSVC
+    from .methods.pursuit.gaussian_process import SparseGreedyGPC as SparseGreedyGPC
+    from .methods.pursuit.gaussian_process import SparseGreedyGPR as SparseGreedyGPR
+    from .methods.pursuit.matching import MatchingPursuitSVC as MatchingPursuitSVC
+    from .methods.pursuit.matching import MatchingPursuitSVR as MatchingPursuitSVR
+    from .methods.relevance.estimators import RVC as RVC
+    from .methods.relevance.estimators import RVR as RVR
+    from .methods.relevance.probit import SparseProbitClassifier as SparseProbitClassifier
+    from .methods.two_stage.estimators import TwoStageLSSVC as TwoStageLSSVC
+    from .methods.two_stage.estimators import TwoStageLSSVR as TwoStageLSSVR
+    from .methods.zero_norm.estimators import ZeroNormSVC as ZeroNormSVC
+    from .methods.zero_norm.estimators import ZeroNormSVR as ZeroNormSVR
+    from .methods.zero_norm.selector import ZeroNormSelector as ZeroNormSelector
+    from .model import Model as Model
+    from .path import VectorPath as VectorPath
+    from .plotting import SizeScoreDisplay as SizeScoreDisplay
 
 __version__ = version("slimsvm")
 
-__all__ = [
-    "LPSVC",
-    "LSSVC",
-    "LSSVR",
-    "RVC",
-    "RVR",
-    "BudgetError",
-    "CompactSVC",
-    "CompactSVR",
-    "DataFormatError",
-    "EmpiricalFeatureMap",
-    "EmpiricalSVC",
-    "FixedSizeLSSVC",
-    "FixedSizeLSSVR",
-    "FullSVC",
-    "GreedyLSSVC",
-    "GreedyLSSVR",
-    "KernelExpansion",
-    "MatchingPursuitSVC",
-    "MatchingPursuitSVR",
-    "ModelFormatError",
-    "PrunedLSSVC",
-    "Reduced",
-    "SizeScoreDisplay",
-    "SlimsvmError",
-    "SparseGreedyGPC",
-    "SparseGreedyGPR",
-    "SparseKernelDensity",
-    "SparseProbitClassifier",
-    "SparsityControlledSVC",
-    "TwoStageLSSVC",
-    "TwoStageLSSVR",
-    "VectorPath",
-    "ZeroNormSVC",
-    "ZeroNormSVR",
-    "ZeroNormSelector",
-    "reduce",
-    "vector_path",
-]
+# Where each public name is defined. Nothing is imported before it is asked for, so that `import slimsvm` and the
+# command line start at once. A new estimator is one line here.
+_HOMES = {
+    "CompactSVC": "methods.compact.estimators",
+    "CompactSVR": "methods.compact.estimators",
+    "SparseKernelDensity": "methods.density.estimators",
+    "EmpiricalFeatureMap": "methods.empirical.estimators",
+    "EmpiricalSVC": "methods.empirical.estimators",
+    "FixedSizeLSSVC": "methods.fixed_size.estimators",
+    "FixedSizeLSSVR": "methods.fixed_size.estimators",
+    "FullSVC": "methods.full.estimators",
+    "GreedyLSSVC": "methods.greedy.estimators",
+    "GreedyLSSVR": "methods.greedy.estimators",
+    "n_candidates_for": "methods.greedy.search",
+    "LSSVC": "methods.least_squares.estimators",
+    "LSSVR": "methods.least_squares.estimators",
+    "PrunedLSSVC": "methods.least_squares.pruned",
+    "LPSVC": "methods.one_norm.estimators",
+    "SparsityControlledSVC": "methods.one_norm.estimators",
+    "SparseGreedyGPC": "methods.pursuit.gaussian_process",
+    "SparseGreedyGPR": "methods.pursuit.gaussian_process",
+    "MatchingPursuitSVC": "methods.pursuit.matching",
+    "MatchingPursuitSVR": "methods.pursuit.matching",
+    "RVC": "methods.relevance.estimators",
+    "RVR": "methods.relevance.estimators",
+    "SparseProbitClassifier": "methods.relevance.probit",
+    "TwoStageLSSVC": "methods.two_stage.estimators",
+    "TwoStageLSSVR": "methods.two_stage.estimators",
+    "ZeroNormSVC": "methods.zero_norm.estimators",
+    "ZeroNormSVR": "methods.zero_norm.estimators",
+    "ZeroNormSelector": "methods.zero_norm.selector",
+    "reduce": "adapters.reduce",
+    "Reduced": "adapters.reduced",
+    "BudgetError": "errors",
+    "DataFormatError": "errors",
+    "ModelFormatError": "errors",
+    "SlimsvmError": "errors",
+    "vector_path": "evaluation",
+    "KernelExpansion": "expansion",
+    "Model": "model",
+    "VectorPath": "path",
+    "SizeScoreDisplay": "plotting",
+}
+
+__all__ = [*sorted(_HOMES), "datasets"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    elif name == "datasets":
+        value = import_module(".datasets", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

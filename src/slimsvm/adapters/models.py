@@ -24,8 +24,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..expansion import KernelExpansion
 from ..inputs import Inputs
 from ..kernels import RBF, FunctionKernel, Kernel, Precomputed, as_kernel
-from ..methods import SparseKernelDensity, ZeroNormSelector
 from ..methods.base import KernelEstimator
+from ..methods.density.estimators import SparseKernelDensity
+from ..methods.zero_norm.selector import ZeroNormSelector
 from ..model import Model
 from ..readout import FeaturesReadout, InlierReadout, Readout, SignReadout, ValueReadout, VotesReadout
 from ..rows import Array, Rows, as_rows

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from ..adapters.reduce import reduce
 from ..budget import stored_bytes
 from ..datasets import make_banana, make_ringnorm
-from ..methods import CompactSVC
+from ..methods.compact.estimators import CompactSVC
 from ..rows import Array
 
 # What the search of the SVC tries: 25 pairs, gamma as a multiple of 1 / n_features.

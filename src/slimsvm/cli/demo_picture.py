@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from ..adapters.reduced import Reduced
 from ..evaluation import vector_path
-from ..methods import CompactSVC
+from ..methods.compact.estimators import CompactSVC
 from ..path import FullModel
 from ..plotting import COLOURS, FAINT, GREY, INK, SizeScoreDisplay
 from ..rows import Array

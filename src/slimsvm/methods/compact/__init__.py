@@ -4,23 +4,3 @@
 train models of growing size (`machines` says what both offer), `trial` cross-validates them, `curve` says which size
 is enough, `search` chooses, `calibration` turns outputs into probabilities.
 """
-
-from .calibration import fit_temperature
-from .machines import Machine, Setting
-from .moved import MovedVectors
-from .observations import Observations
-from .search import Choice, Limits, choose
-from .selected import RowModel, SelectedRows
-
-__all__ = [
-    "Choice",
-    "Limits",
-    "Machine",
-    "MovedVectors",
-    "Observations",
-    "RowModel",
-    "SelectedRows",
-    "Setting",
-    "choose",
-    "fit_temperature",
-]

@@ -18,7 +18,7 @@ from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
 from ..progress import CallbackSupportMixin
-from . import fit_temperature
+from .calibration import fit_temperature
 from .fitting import STAGES, CompactFit
 from .observations import whole_counts
 from .search import SETTING_ROWS

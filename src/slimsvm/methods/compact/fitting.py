@@ -20,17 +20,11 @@ from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
-from . import (
-    Choice,
-    Limits,
-    Machine,
-    MovedVectors,
-    Observations,
-    RowModel,
-    SelectedRows,
-    choose,
-)
-from .search import LARGEST
+from .machines import Machine
+from .moved import MovedVectors
+from .observations import Observations
+from .search import LARGEST, Choice, Limits, choose
+from .selected import RowModel, SelectedRows
 
 # CSR rows are made dense, so that vectors can move, if they then take at most this.
 DENSE_BYTES = 2**29
