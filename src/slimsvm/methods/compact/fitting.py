@@ -158,7 +158,9 @@ class CompactFit:
     @cached_property
     def _spread(self) -> Array:  # (d,)
         """What the features are divided by."""
-        return _spread(self.data.X, self.data.weight) if self.model.scale else np.ones(self.data.X.shape[1])
+        if not self.model.scale:
+            return np.ones(self.data.X.shape[1])
+        return _spread(self._dense if self.moved else self.data.X, self.data.weight)
 
     @cached_property
     def _dense(self) -> Array:  # (n, d)
