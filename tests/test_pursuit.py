@@ -172,15 +172,15 @@ def test_row_order_duplicates_label_flip_and_kinds_of_input(kind):
     rng = np.random.default_rng(0)
     weight = rng.integers(1, 4, 120)
     order = rng.permutation(np.repeat(np.arange(120), weight))
-    model = kind(12, gamma=1.0, n_candidates=None, C=1.0)
+    model = kind(max_vectors=12, gamma=1.0, n_candidates=None, C=1.0)
     weighed = model.fit(X, y, weight).decision_function(X)
     K = RBF(1.0)(X, X)
     for other in (
         model.fit(X[order], y[order]).decision_function(X),
         -model.fit(X, -y, weight).decision_function(X),
         model.fit(sparse.csr_array(X), y, weight).decision_function(X),
-        kind(12, n_candidates=None, C=1.0, kernel="precomputed").fit(K, y, weight).decision_function(K),
-        kind(12, gamma=1.0, n_candidates=None, C=1.0, n_jobs=2).fit(X, y, weight).decision_function(X),
+        kind(max_vectors=12, n_candidates=None, C=1.0, kernel="precomputed").fit(K, y, weight).decision_function(K),
+        kind(max_vectors=12, gamma=1.0, n_candidates=None, C=1.0, n_jobs=2).fit(X, y, weight).decision_function(X),
     ):
         np.testing.assert_allclose(weighed, other, atol=1e-7)
     assert model.fit(X.astype(np.float32), y).dual_coef_.dtype == np.float32
@@ -193,7 +193,7 @@ def test_obvious_models_and_clear_errors(kind):
     assert constant.n_vectors_ == 0
     np.testing.assert_allclose(constant.predict(X), 3.0)
     np.testing.assert_allclose(kind().fit(X[:1], [5.0]).predict(X), 5.0)
-    assert kind(10_000).fit(X, X[:, 0] ** 2).n_vectors_ <= 10
+    assert kind(max_vectors=10_000).fit(X, X[:, 0] ** 2).n_vectors_ <= 10
     for bad in ({"max_vectors": 0}, {"n_candidates": 0}, {"C": -1.0}, {"fitting": "x"}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             kind(**bad).fit(X, X[:, 0])

@@ -216,6 +216,11 @@ class ProbabilitiesMixin:
 class TrainedEstimator(FittedModel):
     """How an estimator becomes a fitted one, or one around another expansion."""
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("expansion_", "readout_"):
+            check_is_fitted(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _store(self, trained: Trained, readout: Readout) -> None:
         """Become the trained model; nothing of an earlier fit stays."""
         new: dict[str, Any] = {
