@@ -36,7 +36,8 @@ from slimsvm.datasets import load_split, make_banana
 from slimsvm.kernels import RBF
 from slimsvm.methods.density.bandwidth import full_bandwidth
 from slimsvm.methods.relevance.marginal_likelihood import posterior_mode
-from slimsvm.solvers import hinge_no_bias, reweighted
+from slimsvm.methods.zero_norm import rounds
+from slimsvm.solvers import hinge_no_bias
 
 # ruff: noqa: E501 (rows of tables)
 
@@ -58,11 +59,11 @@ def without_the_core() -> Iterator[None]:
         Z = sign[:, None] * hinge_no_bias.take_columns(B, columns) * scale
         return hinge_no_bias.solve_interior_point_hinge(Z, t, c, tol=tol)
 
-    compiled, reweighted.solve_hinge = reweighted.solve_hinge, in_numpy
+    compiled, rounds.solve_hinge_through_origin = rounds.solve_hinge_through_origin, in_numpy
     try:
         yield
     finally:
-        reweighted.solve_hinge = compiled
+        rounds.solve_hinge_through_origin = compiled
 
 
 def times_beside_svc(sets: list[str]) -> list[str]:

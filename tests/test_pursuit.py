@@ -179,8 +179,12 @@ def test_row_order_duplicates_label_flip_and_kinds_of_input(kind):
         model.fit(X[order], y[order]).decision_function(X),
         -model.fit(X, -y, weight).decision_function(X),
         model.fit(sparse.csr_array(X), y, weight).decision_function(X),
-        kind(max_vectors=12, n_candidates=None, C=1.0, kernel="precomputed").fit(K, y, weight).decision_function(K),
-        kind(max_vectors=12, gamma=1.0, n_candidates=None, C=1.0, n_jobs=2).fit(X, y, weight).decision_function(X),
+        kind(max_vectors=12, n_candidates=None, C=1.0, kernel="precomputed")
+        .fit(K, y, weight)
+        .decision_function(K),
+        kind(max_vectors=12, gamma=1.0, n_candidates=None, C=1.0, n_jobs=2)
+        .fit(X, y, weight)
+        .decision_function(X),
     ):
         np.testing.assert_allclose(weighed, other, atol=1e-7)
     assert model.fit(X.astype(np.float32), y).dual_coef_.dtype == np.float32

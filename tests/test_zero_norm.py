@@ -18,7 +18,7 @@ from slimsvm.kernels import RBF
 from slimsvm.methods.one_norm.margin import solve_one_norm_margin
 from slimsvm.methods.zero_norm.rounds import mixed_round, quadratic_round
 from slimsvm.problem import Status
-from slimsvm.solvers.hinge_no_bias import solve_hinge, solve_interior_point_hinge
+from slimsvm.solvers.hinge_no_bias import solve_hinge_through_origin, solve_interior_point_hinge
 from slimsvm.solvers.linear_program import solve_infinity_norm, solve_one_norm
 from slimsvm.solvers.reweighted import reweighted
 
@@ -88,7 +88,7 @@ def hinge_problem(n, m, seed=0):
 def test_hinge_solution_is_certified_by_its_dual(shape, C):
     B = hinge_problem(*shape)
     t, c = np.ones(len(B)), np.full(len(B), C)
-    solution = solve_hinge(B, t, c, tol=GAP)
+    solution = solve_hinge_through_origin(B, t, c, tol=GAP)
     assert solution.status is Status.OPTIMAL
     assert (solution.beta >= 0).all()
     assert (solution.beta <= c).all()
@@ -107,13 +107,15 @@ def test_hinge_on_chosen_columns_is_certified_and_agrees_with_the_interior_point
     columns = rng.permutation(shape[1] + 1)[: 1 + shape[1] // 2]  # perhaps the column of ones
     scale, c = 10.0 ** rng.uniform(-3, 1, len(columns)), C * rng.uniform(0.5, 2, len(B))
     Z = sign[:, None] * np.column_stack([B, np.ones(len(B))])[:, columns] * scale
-    solution = solve_hinge(B, t, c, sign=sign, columns=columns, scale=scale)
+    solution = solve_hinge_through_origin(B, t, c, sign=sign, columns=columns, scale=scale)
     assert hinge_gap(Z, t, c, solution.beta) <= 1.01 * GAP
     np.testing.assert_allclose(solution.w, solution.beta @ Z, atol=1e-9 * np.abs(solution.w).max() + 1e-15)
     other = solve_interior_point_hinge(Z, t, c, tol=1e-9)
     np.testing.assert_allclose(Z @ solution.w, Z @ other.w, atol=2e-3)
     # the start changes the way, not the end
-    again = solve_hinge(B, t, c, sign=sign, columns=columns, scale=scale, start=rng.uniform(0, 2, len(B)) * c)
+    again = solve_hinge_through_origin(
+        B, t, c, sign=sign, columns=columns, scale=scale, start=rng.uniform(0, 2, len(B)) * c
+    )
     assert hinge_gap(Z, t, c, again.beta) <= 1.01 * GAP
 
 
@@ -123,14 +125,16 @@ def test_hinge_on_a_smooth_kernel_with_equal_rows():
     K = gram(X, X, 0.05)  # of rank about 20
     for C in (0.1, 1.0, 30.0):
         c = np.full(len(y), C)
-        solution = solve_hinge(K, np.ones(len(y)), c, sign=y.astype(float))
+        solution = solve_hinge_through_origin(K, np.ones(len(y)), c, sign=y.astype(float))
         assert hinge_gap(y[:, None] * K, np.ones(len(y)), c, solution.beta) <= 1.01 * GAP
 
 
 def test_hinge_without_use_of_any_column():
-    nothing = solve_hinge(np.zeros((5, 3)), np.ones(5), np.full(5, 2.0))
+    nothing = solve_hinge_through_origin(np.zeros((5, 3)), np.ones(5), np.full(5, 2.0))
     np.testing.assert_array_equal(nothing.w, 0.0)
-    assert solve_hinge(np.ones((5, 3)), np.ones(5), np.ones(5), columns=np.arange(0)).w.shape == (0,)
+    assert solve_hinge_through_origin(
+        np.ones((5, 3)), np.ones(5), np.ones(5), columns=np.arange(0)
+    ).w.shape == (0,)
 
 
 def test_compiled_hinge_names_what_does_not_fit():
@@ -146,7 +150,7 @@ def test_compiled_hinge_names_what_does_not_fit():
 
 def test_hinge_agrees_with_liblinear():
     B = hinge_problem(80, 5)
-    ours = solve_hinge(B, np.ones(80), np.full(80, 0.5)).w
+    ours = solve_hinge_through_origin(B, np.ones(80), np.full(80, 0.5)).w
     y = np.where(np.arange(80) % 2, 1.0, -1.0)
     theirs = LinearSVC(C=0.5, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=1_000_000)
     theirs.fit(y[:, None] * B, y)
@@ -213,7 +217,7 @@ def test_p_norms_agree_with_the_convex_problems_they_are():
         return c @ np.maximum(t - B @ a, 0)
 
     two = reweighted(81, quadratic_round(B, t, c, p=2.0), tol=1e-8).coef
-    np.testing.assert_allclose(two, solve_hinge(B, t, c).w, atol=1e-6)
+    np.testing.assert_allclose(two, solve_hinge_through_origin(B, t, c).w, atol=1e-6)
     one = reweighted(81, quadratic_round(B, t, c, p=1.0), tol=1e-6, max_iter=300).coef
     lp = solve_one_norm(B, t, c, np.ones(81)).alpha
     assert np.abs(one).sum() + loss(one) == pytest.approx(np.abs(lp).sum() + loss(lp), rel=1e-3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
+from scipy.linalg import lapack
 
 from .rows import Array
 
@@ -54,17 +54,42 @@ class GrowingRows:
         self._held = grown
 
 
-def cholesky_factor(A: Array) -> Array:
-    """Lower Cholesky factor of A, with a relative jitter that grows from rounding until it succeeds."""
-    diagonal = np.einsum("ii->i", A)
-    scale = max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny)
-    jitter = 0.0
+def jittered_cholesky(
+    A: Array,  # (n, n)
+    jitter: float = 0.0,
+    *,
+    overwrite: bool = False,
+) -> tuple[Array, float]:
+    """Lower Cholesky factor of A + shift I, and the shift.
+
+    The shift is `jitter` times the mean of the diagonal; where that is not enough it grows tenfold, from rounding on,
+    until it is.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        Symmetric; only its lower triangle is read, unless it is to be overwritten.
+    jitter : float
+    overwrite : bool
+        Whether the factor may take the place of A, which must then be whole; what is above the diagonal stays.
+    """
+    diagonal = np.diagonal(A).copy()
+    size = max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny) if len(A) else 1.0
+    matrix = A.T if overwrite and A.flags.c_contiguous else A  # symmetric: the same matrix
     while True:
-        try:
-            if jitter:
-                shifted = A.copy()
-                np.einsum("ii->i", shifted)[:] += jitter * scale
-                return linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-            return linalg.cholesky(A, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            jitter = max(10.0 * jitter, np.finfo(np.float64).eps * len(A))
+        if jitter or overwrite:
+            if not overwrite:
+                matrix = np.array(A, order="F")
+            np.einsum("ii->i", matrix)[:] = diagonal + jitter * size
+        factor, failed = lapack.dpotrf(matrix, lower=1, clean=not overwrite, overwrite_a=overwrite)
+        if not failed:
+            return factor, jitter * size
+        jitter = max(10.0 * jitter, np.finfo(np.float64).eps * len(A))
+        if overwrite:  # the upper triangle is still that of A
+            for j in range(len(matrix)):
+                matrix[j + 1 :, j] = matrix[j, j + 1 :]
+
+
+def cholesky_factor(A: Array, jitter: float = 0.0) -> Array:
+    """Lower Cholesky factor of A, with as much relative jitter as it needs."""
+    return jittered_cholesky(A, jitter)[0]

@@ -7,7 +7,7 @@ and tests them. A `Solution` says in words how the solver ended and what to do n
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol
@@ -27,6 +27,22 @@ DENSE_LIMIT_BYTES = 2 * 2**30
 def gigabytes(size: float) -> str:
     """A size in GiB, for messages."""
     return f"{size / 2**30:.3g} GiB"
+
+
+def unusable_kernel_values(what: str) -> ValueError:
+    """The error for kernel values that no solver can use, with the way out."""
+    return ValueError(
+        f"kernel: some kernel values of {what}; scale X (sklearn.preprocessing.StandardScaler does), or lower "
+        "degree or gamma."
+    )
+
+
+def check_finite(K: Array, of: str = "X") -> None:
+    """Refuse kernel values that overflowed."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(K.sum())  # needs no second array, and is mostly all it takes
+    if not (finite or np.isfinite(K).all()):
+        raise unusable_kernel_values(f"{of} are not finite")
 
 
 class Gram(Protocol):
@@ -90,13 +106,7 @@ class KernelGram:
                 "LSSVC and LSSVR), or fewer rows."
             )
         K = self.kernel(self._rows, self._vectors, n_threads=self.n_threads)
-        with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(K.sum())  # needs no second array, and is mostly all it takes
-        if not (finite or np.isfinite(K).all()):
-            raise ValueError(
-                "kernel: some kernel values of X are not finite; scale X (sklearn.preprocessing."
-                "StandardScaler does), or lower degree or gamma."
-            )
+        check_finite(K)
         return K
 
     def column(self, i: int) -> Array:  # (n,)
@@ -114,7 +124,19 @@ class KernelGram:
 
     def block(self, rows: Array, columns: Array) -> Array:  # (len(rows), len(columns))
         """The entries at these rows and columns."""
-        return self.kernel(self._rows[rows], self._vectors[columns], n_threads=self.n_threads)
+        if isinstance(self.kernel, Precomputed):
+            part = self.X[rows][:, columns]
+            K = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+        else:
+            X, Z = (cast(self.X[numbers], np.dtype(np.float64)) for numbers in (rows, columns))
+            K = self.kernel(X, Z, n_threads=self.n_threads)
+        check_finite(K)
+        return K
+
+    def part(self, rows: Array) -> KernelGram:
+        """The kernel matrix of some of the rows."""
+        X = self.X[rows]
+        return replace(self, X=X[:, rows] if isinstance(self.kernel, Precomputed) else X)
 
     def diagonal(self) -> Array:  # (n,)
         """The diagonal of the matrix."""
@@ -253,37 +275,6 @@ class Solution:
             f"{self.n_iter} iterations{known}).",
             ConvergenceWarning,
             stacklevel=3,
-        )
-
-
-def kernel_block(gram: KernelGram, rows: Array, vectors: Array) -> Array:  # (len(rows), len(vectors))
-    """Part of the kernel matrix, in float64."""
-    X = gram.X
-    if isinstance(gram.kernel, Precomputed):
-        part = X[rows][:, vectors]
-        return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
-    K = gram.kernel(X[rows].astype(np.float64), X[vectors].astype(np.float64), n_threads=gram.n_threads)
-    check_finite(K)
-    return K
-
-
-def part_of(gram: KernelGram, rows: Array) -> KernelGram:
-    """The kernel matrix of some of the rows."""
-    X = gram.X[rows]
-    return KernelGram(
-        gram.kernel,
-        X[:, rows] if isinstance(gram.kernel, Precomputed) else X,
-        gram.n_threads,
-        gram.limit_bytes,
-    )
-
-
-def check_finite(K: Array) -> None:
-    """Kernel values that overflowed are refused with the way out."""
-    if not np.isfinite(K).all():
-        raise ValueError(
-            "kernel: some kernel values of X are not finite; scale X (sklearn.preprocessing.StandardScaler "
-            "does), or lower degree or gamma."
         )
 
 

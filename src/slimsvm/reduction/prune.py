@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from ..linalg import jittered_cholesky
 from ..rows import Array
 
 # The paper's lambda, relative to the mean of the diagonal. The paper says "say 0.001"; over its benchmark
@@ -28,8 +29,6 @@ COMPACTION_SHARE = 0.8
 # Costs this near each other, relatively, are equal up to rounding: the vector with the smaller number goes.
 # The last two vectors of a normalised kernel always tie in redundancy.
 TIE = 1e-8
-# A matrix that is not positive definite (a sigmoid kernel, rounding) gets a ridge this much larger.
-RIDGE_GROWTH = 10.0
 
 Criterion = Callable[[Array, Array], Array]
 
@@ -168,20 +167,8 @@ class DowndatedInverse:
 
 def _inverse(K: Array, ridge: float) -> tuple[Array, float]:
     """Lower triangle of (K + ridge I)^-1 in Fortran order, and the ridge used; overwrites K."""
-    diagonal = np.diagonal(K).copy()
-    size = max(float(np.abs(diagonal).mean()), np.finfo(np.float64).tiny)
-    absolute = ridge * size
-    matrix = K if K.flags.f_contiguous else K.T  # symmetric: the same matrix
-    while True:
-        np.einsum("ii->i", matrix)[:] = diagonal + absolute
-        factor, failed = lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-        if not failed:
-            inverse, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        if not failed:
-            return inverse, absolute
-        for j in range(len(matrix)):  # the upper triangle is still that of K
-            matrix[j + 1 :, j] = matrix[j, j + 1 :]
-        absolute = max(absolute, np.finfo(np.float64).eps * size) * RIDGE_GROWTH
+    factor, shift = jittered_cholesky(K, ridge, overwrite=True)
+    return lapack.dpotri(factor, lower=1, overwrite_c=1)[0], shift
 
 
 class Pruner:

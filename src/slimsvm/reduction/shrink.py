@@ -10,7 +10,7 @@ import numpy as np
 
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed, is_positive_definite
-from ..problem import DENSE_LIMIT_BYTES, gigabytes
+from ..problem import DENSE_LIMIT_BYTES, check_finite, gigabytes
 from ..refinement import has_gradient
 from ..rows import Array, Rows
 from ..words import count
@@ -255,6 +255,5 @@ def _vector_gram(expansion: KernelExpansion, X: Rows, n_threads: int) -> Array: 
     else:
         vectors = expansion.vectors.astype(np.float64)
         K = expansion.kernel(vectors, vectors, n_threads=n_threads)
-    if not np.isfinite(K).all():
-        raise ValueError("model: some kernel values between its vectors are not finite.")
+    check_finite(K, "the model's vectors")
     return np.ascontiguousarray(K)

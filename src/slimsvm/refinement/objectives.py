@@ -16,6 +16,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from ..kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from ..linalg import cholesky_factor
 from ..rows import Array, Rows, block_slices
 from .losses import SmoothLoss
 
@@ -67,15 +68,7 @@ def pull_back(
 
 def factor_gram(Kzz: Array) -> Array:  # (m, m) -> (m, m)
     """Lower Cholesky factor of Kzz with the smallest jitter that works."""
-    size = max(float(np.abs(np.diagonal(Kzz)).mean()), np.finfo(np.float64).tiny)
-    jitter = JITTER * size
-    while True:
-        try:
-            factor: Array = linalg.cholesky(Kzz + jitter * np.eye(len(Kzz)), lower=True)
-        except linalg.LinAlgError:
-            jitter *= 10.0
-        else:
-            return factor
+    return cholesky_factor(Kzz, JITTER)
 
 
 def distance(

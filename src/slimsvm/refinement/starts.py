@@ -46,19 +46,28 @@ def grow(
     places = X[rng.permutation(len(X))[:n_candidates]]
     gradient = model.kernel(places, X) @ slope
     among = model.kernel(places, places) if n_new > 1 else None
-    chosen = []
-    for _ in range(min(n_new, len(places))):
-        best = int(np.square(gradient).sum(axis=1).argmax())
-        chosen.append(best)
-        if among is not None:
-            gradient = gradient - np.outer(among[:, best], gradient[best])
-        gradient[chosen] = 0.0
+    chosen = pursue(gradient, among, n_new)
     return RbfModel(
         np.vstack([model.vectors, places[chosen]]),
         np.vstack([model.coef, np.zeros((len(chosen), Y.shape[1]))]),
         model.intercept,
         model.log_widths,
     )
+
+
+def pursue(gradient: Array, among: Array | None, n_new: int) -> list[int]:  # (p, k), (p, p)
+    """Numbers of places along whose kernel functions, all of one norm, the loss falls fastest.
+
+    What each takes of the gradient, by the kernel values among the places, is taken out before the next is chosen.
+    """
+    chosen: list[int] = []
+    for _ in range(min(n_new, len(gradient))):
+        best = int(np.square(gradient).sum(axis=1).argmax())
+        chosen.append(best)
+        if among is not None:
+            gradient = gradient - np.outer(among[:, best], gradient[best])
+        gradient[chosen] = 0.0
+    return chosen
 
 
 def without_weakest(model: RbfModel, n_vectors: int) -> RbfModel:

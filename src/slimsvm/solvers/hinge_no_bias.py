@@ -29,6 +29,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from .. import _core
+from ..linalg import cholesky_factor
 from ..problem import Status
 from ..rows import Array
 
@@ -42,8 +43,6 @@ STEP = 0.995
 MAX_ITERATIONS = 100
 # Steps shorter than this make no progress any more.
 SHORTEST_STEP = 1e-8
-# Relative jitter put on a Newton matrix whose factorisation fails; it grows a hundredfold a try.
-FIRST_JITTER = 1e-14
 
 
 @dataclass(frozen=True)
@@ -68,19 +67,6 @@ class HingeSolution:
     status: Status
 
 
-def factorise(M: Array) -> Array:
-    """Cholesky factor of a symmetric matrix given by its lower triangle, with jitter where it needs one."""
-    jitter = 0.0
-    while True:
-        L, info = lapack.dpotrf(M, lower=1, clean=0)
-        if info == 0:
-            return L
-        size = float(np.abs(np.diagonal(M)).max())
-        jitter = max(FIRST_JITTER * size, 100.0 * jitter)
-        M = M.copy(order="F")
-        np.einsum("ii->i", M)[:] += jitter
-
-
 class _Newton:
     """Solves (B B' + diag(1/omega)) x = e."""
 
@@ -97,7 +83,7 @@ class _Newton:
         else:
             M = blas.dsyrk(1.0, self.BT * np.sqrt(omega), lower=1)  # B' omega B
             np.einsum("ii->i", M)[:] += 1.0
-        self.L = factorise(M)
+        self.L = cholesky_factor(M)
 
     def solve(self, e: Array) -> Array:
         if self.G is not None:
@@ -115,7 +101,7 @@ def _longest_step(*pairs: tuple[Array, Array]) -> float:
     return min(1.0, STEP / worst) if worst > STEP else 1.0
 
 
-def solve_hinge(
+def solve_hinge_through_origin(
     B: Array,
     t: Array,
     c: Array,

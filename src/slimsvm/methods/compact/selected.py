@@ -10,7 +10,9 @@ import numpy as np
 
 from ...kernels import Kernel, Precomputed
 from ...refinement import SmoothLoss, fit_coefficients
+from ...refinement.starts import CANDIDATES, pursue
 from ...rows import Array, Rows
+from ...words import count
 from .machines import Setting, first_grids
 from .observations import Observations
 from .ridge import column_places, ridge_search
@@ -136,19 +138,13 @@ class SelectedRows:
     ) -> Array:
         """Rows along whose kernel functions, made of norm one, the loss falls fastest."""
         places = np.setdiff1d(rows, chosen)
-        places = rng.permutation(places)[: max(256, 4 * n_new)]
+        places = rng.permutation(places)[: max(CANDIDATES, 4 * n_new)]
         gradient = self._block(kernel, places, rows) @ slope
         among = self._block(kernel, places, places)
         floor = 1e-8 * max(float(np.abs(among).max()), 1e-300)  # a matrix that is no kernel may have less
         size = np.sqrt(np.maximum(np.diagonal(among), floor))
         gradient, among = gradient / size[:, None], among / np.outer(size, size)
-        new: list[int] = []
-        for _ in range(min(n_new, len(places))):
-            best = int(np.square(gradient).sum(axis=1).argmax())
-            new.append(best)
-            gradient = gradient - np.outer(among[:, best], gradient[best])
-            gradient[new] = 0.0
-        return places[new]
+        return places[pursue(gradient, among, n_new)]
 
     def outputs(self, model: RowModel, rows: Array) -> Array:
         """Outputs of the model at these rows, of shape (rows, k)."""
@@ -165,5 +161,5 @@ class SelectedRows:
     ) -> Iterator[tuple[RowModel, int]]:
         """Models for all rows, one for each of the sizes."""
         for model, n_iter in self._grown(setting, self.data.weight, sizes, rng, LAST_ITERATIONS):
-            report(f"{model.n_vectors} vectors")
+            report(count(model.n_vectors, "vector"))
             yield model, n_iter

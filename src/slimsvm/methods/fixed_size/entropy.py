@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...problem import KernelGram, kernel_block
+from ...problem import KernelGram
 from ...rows import Array
 
 # Rows offered between two calls of the kernel.
@@ -25,11 +25,11 @@ def select_by_entropy(gram: KernelGram, m: int, rng: np.random.Generator) -> Arr
     order = rng.permutation(gram.n)
     chosen, offered = order[:m].copy(), order[m:]
     diagonal = gram.diagonal()
-    K = kernel_block(gram, chosen, chosen)
+    K = gram.block(chosen, chosen)
     sums = K.sum(axis=1)
     for start in range(0, len(offered), OFFERED_TOGETHER):
         rows = offered[start : start + OFFERED_TOGETHER]
-        block = kernel_block(gram, rows, chosen)  # (b, m)
+        block = gram.block(rows, chosen)  # (b, m)
         for at, j in enumerate(rows):
             k = block[at]
             # change of the sum over all pairs if vector i gives way to row j, for every i
@@ -42,5 +42,5 @@ def select_by_entropy(gram: KernelGram, m: int, rng: np.random.Generator) -> Arr
             K[i, i] = diagonal[j]
             sums[i] = K[i].sum()
             chosen[i] = j
-            block[:, i] = kernel_block(gram, rows, np.array([j]))[:, 0]
+            block[:, i] = gram.block(rows, np.array([j]))[:, 0]
     return np.sort(chosen)

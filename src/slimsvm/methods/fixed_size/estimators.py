@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
-from ...problem import kernel_block
 from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
@@ -27,8 +26,8 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     gram = data.gram(kernel, run.n_threads)
     chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), run.rng)
     coef, intercept = primal_solution(
-        kernel_block(gram, chosen, np.arange(gram.n)),
-        kernel_block(gram, chosen, chosen),
+        gram.block(chosen, np.arange(gram.n)),
+        gram.block(chosen, chosen),
         data.Y,
         data.weight,
         1.0 / model.C,

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from ...losses import Hinge, SquaredHinge
-from ...problem import KernelGram, Problem, Solution, Status
+from ...problem import KernelGram, Problem, Solution, Status, unusable_kernel_values
 from ...rows import scale_columns, squared_norms
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
@@ -178,8 +178,6 @@ def _check_range(inputs: Any, kernel: str, gram: KernelGram) -> None:
         sizes = np.abs(inputs) if kernel == "precomputed" else squared_norms(inputs)
         largest = max(float(sizes.max()), float(np.abs(gram.diagonal()).max()))
     if not largest <= LARGEST_KERNEL_VALUE:
-        raise ValueError(
-            f"kernel: some kernel values of X are not finite or too large for the solver (above "
-            f"{LARGEST_KERNEL_VALUE:.1g}); scale X (sklearn.preprocessing.StandardScaler does), or lower "
-            "degree or gamma."
+        raise unusable_kernel_values(
+            f"X are not finite or too large for the solver (above {LARGEST_KERNEL_VALUE:.1g})"
         )

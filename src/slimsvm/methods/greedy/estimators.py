@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...expansion import KernelExpansion
 from ...kernels import Kernel
-from ...problem import KernelGram, kernel_block, part_of
+from ...problem import KernelGram
 from ...rows import Array, cast
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
@@ -57,7 +57,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     rows = np.arange(gram.n)
     if model.validation_fraction is not None:
         rows, held = hold_out(data, model.validation_fraction, rng)
-    part, ridge, Y = part_of(gram, rows), 1.0 / (model.C * data.weight[rows]), data.Y[rows]
+    part, ridge, Y = gram.part(rows), 1.0 / (model.C * data.weight[rows]), data.Y[rows]
     # labels are counted from 0 as in the paper, other targets from their mean
     shift = np.zeros(Y.shape[1]) if data.classify else data.mean
     rule = GreedyRule(model.max_error, model.fitting == "prefitting", model.n_candidates)
@@ -76,7 +76,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     objective = np.full((max(len(output.vectors) for output in outputs), len(outputs)), np.nan)
     for o, sequence in enumerate(sequences):
         objective[: len(sequence.chosen), o] = sequence.objective()
-    path = GreedyPath(part_of(gram, used), data.rows[used], tuple(outputs), objective)
+    path = GreedyPath(gram.part(used), data.rows[used], tuple(outputs), objective)
     coef, intercept = path.machine(path.n_steps)
     extras["path_"] = path
     return Trained.on_rows(data, kernel, coef, intercept, chosen=used, n_iter=path.n_steps, extras=extras)
@@ -88,7 +88,7 @@ def scores_on(data: TrainingSet, gram: KernelGram, outputs: list[Output], held: 
     for output in outputs:
         fitted = [np.full((1, len(held)), output.mean)]
         if len(output.vectors):
-            fitted.append(output.path(gram).outputs(kernel_block(gram, output.vectors, held)))
+            fitted.append(output.path(gram).outputs(gram.block(output.vectors, held)))
         paths.append(np.vstack(fitted))
     return np.array(
         [

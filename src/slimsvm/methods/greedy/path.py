@@ -9,7 +9,7 @@ import numpy as np
 
 from ...expansion import KernelExpansion
 from ...kernels import Precomputed
-from ...problem import KernelGram, kernel_block
+from ...problem import KernelGram
 from ...rows import Array
 from .subset import DualPath
 
@@ -29,7 +29,7 @@ class Output:
 
     def path(self, gram: KernelGram) -> DualPath:
         """The machines after 1, 2, ... steps."""
-        return DualPath.fit(kernel_block(gram, self.vectors, self.vectors), self.ridge, self.y)
+        return DualPath.fit(gram.block(self.vectors, self.vectors), self.ridge, self.y)
 
 
 @dataclass(frozen=True, eq=False)

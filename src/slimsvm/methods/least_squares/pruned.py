@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
 from ...losses import Squared
-from ...problem import KernelGram, Problem, part_of
+from ...problem import KernelGram, Problem
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
@@ -18,14 +18,14 @@ from ..documentation import documented
 from .solvers import solve_cholesky
 
 
-def prune(
+def prune_by_support_values(
     gram: KernelGram, Y: Array, C: Array, n_vectors: int, share: float, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, int]:
     """Rows kept, their coefficients, the intercepts and the number of machines solved."""
     rows = np.arange(gram.n)
     n_rounds = 0
     while True:
-        part = gram if len(rows) == gram.n else part_of(gram, rows)
+        part = gram if len(rows) == gram.n else gram.part(rows)
         problem = Problem(part, Y[rows], Squared(), C[rows])
         solution = solve_cholesky(problem, tol=0.0, max_iter=None, rng=rng)
         n_rounds += 1
@@ -124,7 +124,7 @@ class PrunedLSSVC(KernelClassifier):
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         gram = data.gram(kernel, run.n_threads)
-        kept, alpha, intercept, n_rounds = prune(
+        kept, alpha, intercept, n_rounds = prune_by_support_values(
             gram, data.Y, self.C * data.weight, self.n_vectors, self.share, run.rng
         )
         return Trained.on_rows(data, kernel, alpha, intercept, chosen=kept, n_iter=n_rounds)

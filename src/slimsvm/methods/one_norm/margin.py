@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from ...linalg import cholesky_factor
 from ...problem import Status
 from ...rows import Array
-from ...solvers.hinge_no_bias import MAX_ITERATIONS, SHORTEST_STEP, _longest_step, factorise
+from ...solvers.hinge_no_bias import MAX_ITERATIONS, SHORTEST_STEP, _longest_step
 
 # Coefficients this far below the largest are zero at the optimum: an interior point only comes near it.
 ZERO = 1e-5
@@ -48,7 +49,7 @@ class OneNormMarginSolution:
 
 @dataclass(frozen=True)
 class _Newton:
-    """The linearised optimality conditions of one iteration, factorised."""
+    """The linearised optimality conditions of one iterationd."""
 
     B: Array
     q: Array
@@ -142,7 +143,7 @@ def solve_one_norm_margin(
         M = blas.dsyrk(1.0, B.T * np.sqrt(omega), lower=1)
         M += P
         np.einsum("ii->i", M)[:] += 1.0 / theta
-        L = factorise(M)
+        L = cholesky_factor(M)
         B_omega_q = B.T @ (omega * q)
         inner_q = lapack.dpotrs(L, B_omega_q, lower=1)[0]
         bias_curvature = float(q @ (omega * q) - B_omega_q @ inner_q)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
-from ...problem import KernelGram, kernel_block
+from ...problem import KernelGram
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
@@ -34,7 +34,7 @@ def duality_gap(gram: KernelGram, search: Pursuit, weight: Array, C: float, Y: A
     The residual gives a point of the dual: :math:`a = C s r`, whose value is a bound from below.
     """
     coef = search.coefficients()
-    own = kernel_block(gram, np.array(search.chosen), np.array(search.chosen))
+    own = gram.block(np.array(search.chosen), np.array(search.chosen))
     r = search.residual
     primal = 0.5 * np.einsum("ij,ij->", coef, own @ coef) + 0.5 * C * weight @ (r**2).sum(axis=1)
     a = C * weight[:, None] * r

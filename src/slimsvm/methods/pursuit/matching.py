@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
-from ...problem import kernel_block, part_of
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
@@ -31,13 +30,13 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         part_rows, held = hold_out(data, model.validation_fraction, rng)
     penalty = 0.0 if model.C is None else 1.0 / model.C
     rule = PursuitRule(penalty, False, model.fitting == "prefitting", model.n_candidates)
-    part = gram if len(part_rows) == gram.n else part_of(gram, part_rows)
+    part = gram if len(part_rows) == gram.n else gram.part(part_rows)
     search = Pursuit(part, data.Y[part_rows], data.weight[part_rows], rule, rng)
     while search.m < model.max_vectors and search.step():
         pass
     chosen = part_rows[search.chosen]
     if model.validation_fraction is not None:
-        K = kernel_block(gram, chosen, held)
+        K = gram.block(chosen, held)
         scores = [
             held_out_score(outputs, data.Y[held], data.weight[held], data.classify)
             for outputs in search.path_outputs(K)

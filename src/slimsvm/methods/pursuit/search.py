@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...linalg import GrowingRows
-from ...problem import KernelGram, kernel_block
+from ...problem import KernelGram
 from ...rows import Array, block_slices
 
 # A vector whose column lies within the root of this share of the others' span is passed over: its coefficient
@@ -111,7 +111,7 @@ class Pursuit:
     def _rows(self, rows: Array) -> Array:  # (len(rows), n)
         if self._gram.is_held:
             return self._gram.dense[rows]
-        return kernel_block(self._gram, rows, np.arange(self._gram.n))
+        return self._gram.block(rows, np.arange(self._gram.n))
 
     def _whole_diagonal(self) -> Array:
         own = self._gram.diagonal()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ...problem import KernelGram, kernel_block
+from ...problem import KernelGram
 from ...rows import Array
 from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
@@ -32,8 +32,8 @@ def trained(
     """Solve on the chosen rows of the training part."""
     if len(chosen):
         coef, intercept = primal_solution(
-            kernel_block(gram, chosen, train),
-            kernel_block(gram, chosen, chosen),
+            gram.block(chosen, train),
+            gram.block(chosen, chosen),
             data.Y[train],
             data.weight[train],
             penalty,

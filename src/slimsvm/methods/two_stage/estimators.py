@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import Kernel
-from ...problem import DENSE_LIMIT_BYTES, KernelGram, kernel_block
+from ...problem import DENSE_LIMIT_BYTES, KernelGram
 from ...rows import Array
 from ...training import Trained, TrainingSet, held_out_score
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
@@ -44,7 +44,7 @@ def dictionary(gram: KernelGram, candidates: Array, rows: Array, weight: Array) 
             f"{needed / 2**30:.3g} GiB, above the limit of {DENSE_LIMIT_BYTES / 2**30:.3g} GiB; "
             "lower n_candidates."
         )
-    D = kernel_block(gram, candidates, rows)
+    D = gram.block(candidates, rows)
     D += 1.0
     D *= np.sqrt(weight)
     return D
@@ -90,7 +90,7 @@ def size_by_folds(
         forward(selection, min(MOST_VECTORS_TRIED, len(own)))
         R, Z = selection.triangle()
         basis = linalg.solve_triangular(
-            R, kernel_block(gram, own[selection.chosen], fold) + 1.0, trans="T", check_finite=False
+            R, gram.block(own[selection.chosen], fold) + 1.0, trans="T", check_finite=False
         )  # (m, len(fold)): the orthonormal basis, continued to the fold
         outputs = shift + np.zeros((len(fold), len(shift)))
         scores = []

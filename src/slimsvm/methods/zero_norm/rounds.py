@@ -15,7 +15,7 @@ import numpy as np
 from scipy import linalg
 
 from ...rows import Array
-from ...solvers.hinge_no_bias import solve_hinge, take_columns
+from ...solvers.hinge_no_bias import solve_hinge_through_origin, take_columns
 from ...solvers.linear_program import solve_one_norm
 from ...solvers.reweighted import INNER_TOLERANCE, VANISHED, Round
 
@@ -44,7 +44,7 @@ def quadratic_round(
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         nonlocal start
         scale = np.abs(previous) ** (1.0 - 0.5 * p)  # [diag(lambda)]^(-1/2), so small numbers are harmless
-        solution = solve_hinge(
+        solution = solve_hinge_through_origin(
             B, t, c, sign=sign, columns=numbers[columns], scale=scale, start=start, tol=INNER_TOLERANCE
         )
         start = solution.beta
@@ -76,7 +76,7 @@ def mixed_round(B: Array, t: Array, c: Array, K: Array, margin: float, p: float 
                 "margin needs a positive definite kernel, and this one is not on these rows; use margin=0."
             ) from None
         features = linalg.solve_triangular(R, (B[:, columns] * scale).T, lower=True, check_finite=False).T
-        solution = solve_hinge(np.ascontiguousarray(features), t, c, tol=INNER_TOLERANCE)
+        solution = solve_hinge_through_origin(np.ascontiguousarray(features), t, c, tol=INNER_TOLERANCE)
         inner = linalg.solve_triangular(R, solution.w, lower=True, trans=1, check_finite=False)
         return scale * inner, solution.gap
 
