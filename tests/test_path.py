@@ -107,7 +107,7 @@ def test_a_seed_of_the_estimator_stays():
 def test_the_estimator_is_left_as_it_was():
     estimator = GreedyLSSVC()
     vector_path(estimator, X, Y, sizes=[2], cv=2)
-    assert estimator.n_vectors is None
+    assert estimator.max_vectors is None
     with pytest.raises(NotFittedError):
         estimator.predict(X)
 
@@ -174,9 +174,9 @@ def test_a_full_model_is_cross_validation():
         (GreedyLSSVC(), "max_vectors"),
         (Reduced(SVC()), "max_vectors"),
         (Reduced(GreedyLSSVC()), "max_vectors"),
-        (make_pipeline(StandardScaler(), EmpiricalSVC()), "empiricalsvc__n_vectors"),
-        (GridSearchCV(GreedyLSSVC(), {"C": [1.0, 10.0]}), "estimator__n_vectors"),
-        (TransformedTargetRegressor(GreedyLSSVR()), "regressor__n_vectors"),
+        (make_pipeline(StandardScaler(), EmpiricalSVC()), "empiricalsvc__max_vectors"),
+        (GridSearchCV(GreedyLSSVC(), {"C": [1.0, 10.0]}), "estimator__max_vectors"),
+        (TransformedTargetRegressor(GreedyLSSVR()), "regressor__max_vectors"),
     ],
 )
 def test_the_size_is_found(estimator, name):

@@ -122,7 +122,7 @@ def test_a_matrix_of_rank_one_keeps_one_row(rule):
 def test_a_threshold_that_keeps_nothing_is_refused(rule):
     with pytest.raises(ValueError, match=r"eta=1 keeps no row: the largest k\(x, x\) is 1; lower eta"):
         SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=1.0, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="n_vectors must be at least 1"):
+    with pytest.raises(ValueError, match="max_vectors must be at least 1"):
         SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=0.1, max_vectors=0, rng=np.random.default_rng(0))
 
 

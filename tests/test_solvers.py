@@ -15,12 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from contracts import SolverContract
 from reference import relative_error
-from slimsvm import LSSVC, LSSVR
+from slimsvm import LSSVC, LSSVR, training
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF, FunctionKernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from slimsvm.linalg import cholesky_factor
 from slimsvm.losses import Squared
-from slimsvm.methods import base
 from slimsvm.methods.least_squares.solvers import SOLVERS, solve_cg, solve_cholesky, solve_smo
 from slimsvm.problem import KernelGram, Problem, Status
 
@@ -200,7 +199,7 @@ def test_the_matrix_is_never_held_above_the_limit(solve, monkeypatch):
 def test_estimators_above_the_limit(solver, monkeypatch):
     X, y = make_banana(200, random_state=0)
     wanted = LSSVC(solver="cholesky").fit(X, y).decision_function(X)
-    monkeypatch.setattr(base, "KernelGram", partial(KernelGram, limit_bytes=1000))
+    monkeypatch.setattr(training, "KernelGram", partial(KernelGram, limit_bytes=1000))
     found = LSSVC(solver=solver, random_state=0).fit(X, y).decision_function(X)
     assert relative_error(found, wanted) <= 1e-6
     with pytest.raises(MemoryError, match="above the limit"):

@@ -42,7 +42,9 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
+        # what scikit-learn keeps of a fit that is under way has no final underscore, and is taken away by itself
+        for name in [name for name in vars(estimator) if name.endswith("_") and name not in before]:
+            del vars(estimator)[name]
         vars(estimator).update(before)
         raise
 
