@@ -102,7 +102,7 @@ struct PairSolvers {
   void (*dual)(PairJob<double>& job, Poll poll);
 };
 
-enum class RefineLoss { rounded_hinge, squared_hinge, logistic, multinomial, squared, insensitive };
+enum class RefineLoss { rounded_hinge, squared_hinge, squared, insensitive };
 enum class Widths { fixed, one, per_feature };
 
 // L-BFGS over vectors, coefficients, intercept and widths of an RBF expansion, see refine.cpp.

@@ -206,8 +206,6 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
 RefineLoss refine_loss_of(const std::string& name) {
   if (name == "rounded_hinge") return RefineLoss::rounded_hinge;
   if (name == "squared_hinge") return RefineLoss::squared_hinge;
-  if (name == "logistic") return RefineLoss::logistic;
-  if (name == "multinomial") return RefineLoss::multinomial;
   if (name == "squared") return RefineLoss::squared;
   if (name == "insensitive") return RefineLoss::insensitive;
   throw nb::value_error(("loss: the compiled core has no loss named '" + name + "'").c_str());
