@@ -23,34 +23,37 @@ struct Poll {
 template <class T>
 struct Job {
   Kind kind;
-  T gamma;             // polynomial and sigmoid
-  T coef0;             // polynomial and sigmoid
-  int degree;          // polynomial
-  const T* scale;      // (d) factor on each centred input, rbf and laplacian; else nullptr
-  const T* centre;     // (d) subtracted from both sides, rbf and laplacian; else nullptr
-  const T* X;          // (n, d)
-  const T* vectors;    // (m, d)
-  const T* coef;       // (m, k) or nullptr
-  const T* intercept;  // (k) or nullptr
-  T* out;              // (n, k) or (n, m)
+  double gamma;              // polynomial and sigmoid
+  double coef0;              // polynomial and sigmoid
+  int degree;                // polynomial
+  const T* scale;            // (d) factor on each input, rbf and laplacian; else nullptr
+  const double* wide_scale;  // (d) the same in double precision
+  bool all_wide;             // T cannot hold the parameters: every row takes the wide way
+  const T* centre;           // (d) subtracted from both sides, rbf and laplacian; else nullptr
+  const T* X;                // (n, d)
+  const T* vectors;          // (m, d)
+  const T* coef;             // (m, k) or nullptr
+  const T* intercept;        // (k) or nullptr
+  T* out;                    // (n, k) or (n, m)
   Index n, m, d, k;
   T* panels;        // packed vectors, see Table::panel_count and panel_size
-  T* panel_norms;   // squared norms of the packed vectors
+  T* panel_norms;   // norms of the packed vectors, as the kernel adds them up
   T* panel_coef;    // coefficients in panel order
-  int* not_finite;  // set to 1 if a squared norm of a row of X is not finite (rbf), or nullptr
+  int* not_finite;  // set to 1 if a row of X is not finite (rbf and laplacian), or nullptr
 };
 
 // What one instruction set offers for one floating-point type.
 template <class T>
 struct Table {
-  Index few_rows;     // below this many rows, `few` is faster than packing
-  Index panel_width;  // vectors in a panel
-  Index lanes;
+  Index few_rows;                            // below this many rows, `few` is faster than packing
+  Index panel_width;                         // vectors in a panel
   Index (*block_size)(Index d);              // rows in a block for d inputs
   Index (*scratch_size)(const Job<T>& job);  // elements of scratch one worker needs in `rows`
+  void (*centre)(const Job<T>& job, T* to);  // (d) for Job::centre
   void (*pack)(const Job<T>& job, Index panel);
   void (*rows)(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll);
-  void (*few)(const Job<T>& job, Index row, T* scratch, Poll poll);  // scratch: padded m
+  Index (*few_scratch_size)(const Job<T>& job);  // elements of scratch `few` needs
+  void (*few)(const Job<T>& job, Index row, T* scratch, Poll poll);
 };
 
 // Coordinate descent on 1/2 |A'x|^2 + 1/2 sum ridge x^2 - target'x, lower <= x <= upper.
@@ -74,8 +77,8 @@ struct BoxJob {
 };
 
 struct BoxSolvers {
-  void (*single)(BoxJob<float>& job, Poll poll);
-  void (*dual)(BoxJob<double>& job, Poll poll);
+  void (*single_precision)(BoxJob<float>& job, Poll poll);
+  void (*double_precision)(BoxJob<double>& job, Poll poll);
 };
 
 // Pairwise descent on 1/2 x'Gx - target'x, lower <= x <= upper, the sum of x kept.
@@ -98,11 +101,11 @@ struct PairJob {
 };
 
 struct PairSolvers {
-  void (*single)(PairJob<float>& job, Poll poll);
-  void (*dual)(PairJob<double>& job, Poll poll);
+  void (*single_precision)(PairJob<float>& job, Poll poll);
+  void (*double_precision)(PairJob<double>& job, Poll poll);
 };
 
-enum class RefineLoss { rounded_hinge, squared_hinge, logistic, multinomial, squared, insensitive };
+enum class RefineLoss { rounded_hinge, squared_hinge, squared, insensitive };
 enum class Widths { fixed, one, per_feature };
 
 // L-BFGS over vectors, coefficients, intercept and widths of an RBF expansion, see refine.cpp.
@@ -166,8 +169,8 @@ struct HingeSolver {
 
 struct InstructionSet {
   const char* name;
-  Table<float> single;
-  Table<double> dual;
+  Table<float> single_precision;
+  Table<double> double_precision;
   const BoxSolvers* box;
   const PairSolvers* pair;
   const RefineSolver* refine;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -15,11 +16,11 @@ template <class T>
 const Table<T>& table();
 template <>
 const Table<float>& table<float>() {
-  return instruction_set().single;
+  return instruction_set().single_precision;
 }
 template <>
 const Table<double>& table<double>() {
-  return instruction_set().dual;
+  return instruction_set().double_precision;
 }
 
 constexpr std::align_val_t alignment{64};
@@ -38,22 +39,17 @@ Buffer<T> allocate(Index count) {
   return Buffer<T>(static_cast<T*>(::operator new[](bytes, alignment)));
 }
 
-// Subtracting the mean of the vectors keeps |x|^2 + |v|^2 - 2xv accurate far from the origin.
+// Whether T holds a parameter to its last digits.
 template <class T>
-void set_centre(const Job<T>& job, T* centre) {
-  auto mean = allocate<double>(job.d);
-  for (Index j = 0; j < job.d; ++j) mean[j] = 0;
-  for (Index i = 0; i < job.m; ++i)
-    for (Index j = 0; j < job.d; ++j) mean[j] += static_cast<double>(job.vectors[i * job.d + j]);
-  for (Index j = 0; j < job.d; ++j)
-    centre[j] = static_cast<T>(mean[j] / static_cast<double>(job.m));
+bool fits(double value) {
+  const double size = std::abs(value);
+  return size == 0 || (size >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                       size <= static_cast<double>(std::numeric_limits<T>::max()));
 }
 
 template <class T>
 void evaluate_few(const Job<T>& job, const Table<T>& use, Progress& progress) {
-  const Index padded = (job.m + use.lanes - 1) / use.lanes * use.lanes;
-  auto scratch = allocate<T>(padded);
-  for (Index i = job.m; i < padded; ++i) scratch[i] = T(0);
+  auto scratch = allocate<T>(use.few_scratch_size(job));
   for (Index row = 0; row < job.n && !progress.stopped(); ++row)
     use.few(job, row, scratch.get(), progress.caller());
 }
@@ -62,7 +58,7 @@ template <class T>
 void evaluate_many(Job<T> job, const Table<T>& use, int n_threads, Progress& progress) {
   auto centre = allocate<T>(job.d);
   if (job.scale) {
-    set_centre(job, centre.get());
+    use.centre(job, centre.get());
     job.centre = centre.get();
   }
   const Index panel_count = (job.m + use.panel_width - 1) / use.panel_width;
@@ -134,11 +130,17 @@ const InstructionSet& instruction_set() {
 template <class T>
 bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted interrupted) {
   const bool distances = job.kind == Kind::rbf || job.kind == Kind::laplacian;
-  auto scale = allocate<T>(distances ? job.d : 0);
+  job.all_wide = !fits<T>(job.gamma) || !fits<T>(job.coef0);
+  auto wide_scale = allocate<double>(distances ? 2 * job.d : 0);
   if (distances) {
-    for (Index j = 0; j < job.d; ++j)
-      scale[j] = static_cast<T>(job.kind == Kind::rbf ? std::sqrt(widths[j]) : widths[j]);
-    job.scale = scale.get();
+    T* scale = reinterpret_cast<T*>(wide_scale.get() + job.d);
+    for (Index j = 0; j < job.d; ++j) {
+      wide_scale[j] = job.kind == Kind::rbf ? std::sqrt(widths[j]) : widths[j];
+      scale[j] = static_cast<T>(wide_scale[j]);
+      if (!fits<T>(wide_scale[j])) job.all_wide = true;
+    }
+    job.scale = scale;
+    job.wide_scale = wide_scale.get();
   }
   Progress progress(interrupted);
   const Table<T>& use = table<T>();
@@ -152,28 +154,28 @@ bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted inter
 template <>
 bool minimise_in_box(BoxJob<float>& job, Interrupted interrupted) {
   Progress progress(interrupted);
-  instruction_set().box->single(job, progress.caller());
+  instruction_set().box->single_precision(job, progress.caller());
   return !progress.stopped();
 }
 
 template <>
 bool minimise_in_box(BoxJob<double>& job, Interrupted interrupted) {
   Progress progress(interrupted);
-  instruction_set().box->dual(job, progress.caller());
+  instruction_set().box->double_precision(job, progress.caller());
   return !progress.stopped();
 }
 
 template <>
 bool minimise_in_pairs(PairJob<float>& job, Interrupted interrupted) {
   Progress progress(interrupted);
-  instruction_set().pair->single(job, progress.caller());
+  instruction_set().pair->single_precision(job, progress.caller());
   return !progress.stopped();
 }
 
 template <>
 bool minimise_in_pairs(PairJob<double>& job, Interrupted interrupted) {
   Progress progress(interrupted);
-  instruction_set().pair->dual(job, progress.caller());
+  instruction_set().pair->double_precision(job, progress.caller());
   return !progress.stopped();
 }
 

@@ -1,6 +1,7 @@
 // expansion() and gram() for one instruction set (SLIMSVM_ISA); built once per set.
 #include "row_lanes.hpp"
 #include "tile.hpp"
+#include "wide_rows.hpp"
 
 namespace slimsvm {
 namespace SLIMSVM_ISA {
@@ -18,19 +19,61 @@ Index block_size(Index d) {
   return rows > max_block_rows ? max_block_rows : rows < min_block_rows ? min_block_rows : rows;
 }
 
-// Rows, their norms, and one vector of partial sums for each row and output.
+// A block's rows, their norms, one vector of partial sums for each row and output, and what the
+// wide way needs.
 template <class T>
-Index scratch_size(const Job<T>& job) {
-  if (has_few_vectors(job)) return few_vectors_scratch(job);
-  const Index rows = block_size<T>(job.d);
-  const Index sums = job.coef ? rows * job.k * lanes<T> : 0;
-  return rows * job.d + rows + sums + 3 * lanes<T>;
-}
+struct Scratch {
+  Index size;
+  double* wide;
+  T *norms, *rest;  // norms of a block, up to a whole register; rows and sums
+  Scratch(const Job<T>& job, T* memory) {
+    const Index rows = block_size<T>(job.d), room = rows + lanes<T>;
+    const Index sums = job.coef ? rows * job.k * lanes<T> : 0;
+    wide = reinterpret_cast<double*>(memory);
+    norms = memory + wide_scratch(job);
+    rest = norms + room;
+    size = wide_scratch(job) + room +
+           (has_few_vectors(job) ? few_vectors_scratch(job) : rows * job.d + sums + 3 * lanes<T>);
+  }
+};
 
 template <class T>
-void pack(const Job<T>& job, Index p) {
+Index scratch_size(const Job<T>& job) {
+  return Scratch<T>(job, nullptr).size;
+}
+
+// The middle one of three, lane by lane.
+template <class T>
+SLIMSVM_INLINE Vec<T> median(const Vec<T>* v) {
+  const Vec<T> low = v[0] < v[1] ? v[0] : v[1], high = v[0] < v[1] ? v[1] : v[0];
+  const Vec<T> upper = high < v[2] ? high : v[2];
+  return low > upper ? low : upper;
+}
+
+// Vectors the centre is taken from: a median of medians of medians of three, which is far off with
+// one chance in twenty-five when three tenths of the vectors are far away. Rows far from the
+// centre are then many, and slow, but not wrong.
+constexpr Index sampled = 27;
+
+// Where most of the vectors lie, input by input. Near this centre |x|^2 + |v|^2 - 2xv is accurate;
+// a mean would be drawn away from all the vectors by a single one far from the others.
+template <class T>
+void centre(const Job<T>& job, T* to) {
+  for (Index j = 0; j < job.d && job.m > 0; j += lanes<T>) {
+    const Index count = job.d - j < lanes<T> ? job.d - j : lanes<T>;
+    Vec<T> v[sampled];
+    for (Index i = 0; i < sampled; ++i)
+      v[i] = load_first<T>(job.vectors + i * job.m / sampled * job.d + j, count);
+    for (Index left = sampled / 3; left > 0; left /= 3)
+      for (Index i = 0; i < left; ++i) v[i] = median<T>(v + 3 * i);
+    std::memcpy(to + j, v, static_cast<std::size_t>(count) * sizeof(T));
+  }
+}
+
+template <class T, class K>
+void pack_of(const Job<T>& job, Index p) {
   if (has_few_vectors(job)) {
-    if (p == 0) pack_few_vectors(job);
+    if (p == 0) pack_few_vectors<T, K>(job);
     return;
   }
   const Panel<T> panel = panel_at(job, p);
@@ -42,15 +85,18 @@ void pack(const Job<T>& job, Index p) {
     const T* vector = job.vectors + (panel.first + c) * job.d;
     for (Index j = 0; j < job.d; ++j) columns[j * width + c] = real ? vector[j] : T(0);
   }
-  for (Index c = 0; c < width; ++c) norms[c] = T(0);
-  for (Index j = 0; j < job.d; ++j) {
-    T* column = columns + j * width;
-    const T centre = job.centre ? job.centre[j] : T(0);
-    const T scale = job.scale ? job.scale[j] : T(1);
-    for (Index c = 0; c < width; ++c) {
-      column[c] = (column[c] - centre) * scale;
-      norms[c] = column[c] * column[c] + norms[c];  // the order of the tile: k(x, x) is exact
+  if constexpr (K::scaled) {
+    for (Index c = 0; c < width; ++c) norms[c] = T(0);
+    for (Index j = 0; j < job.d; ++j) {
+      T* column = columns + j * width;
+      const T centre = job.centre[j], scale = job.scale[j];
+      for (Index c = 0; c < width; ++c) {
+        column[c] = (column[c] - centre) * scale;
+        norms[c] = K::norm(norms[c], column[c]);  // the order of the rows
+      }
     }
+    for (Index c = 0; c < width; ++c)
+      if (norms[c] > K::far_vector) pack_far_vector<T, K>(columns + c, width, job.d, norms[c]);
   }
   if (!job.coef) return;
   T* coef = const_cast<T*>(panel.coef);
@@ -61,35 +107,28 @@ void pack(const Job<T>& job, Index p) {
 }
 
 // Interleaves `count` rows, tile by tile; rows that fill up the last tile repeat its first row.
-template <class T>
+template <class T, class K>
 void interleave(const Job<T>& job, Index begin, Index count, T* rows, T* norms) {
   for (Index start = 0; start < count; start += tile_rows) {
     T* tile = rows + start * job.d;
     const T* source[tile_rows];
     for (int r = 0; r < tile_rows; ++r)
       source[r] = job.X + (begin + (start + r < count ? start + r : start)) * job.d;
-    T squares[tile_rows] = {};
+    T norm[tile_rows] = {};
     for (Index j = 0; j < job.d; ++j) {
       T* to = tile + j * tile_rows;
       T x[tile_rows];
 #pragma GCC unroll 8
       for (int r = 0; r < tile_rows; ++r) x[r] = source[r][j];
-      if (job.scale) {
+      if constexpr (K::scaled) {
         const T centre = job.centre[j], scale = job.scale[j];
         for (int r = 0; r < tile_rows; ++r) x[r] = (x[r] - centre) * scale;
-        for (int r = 0; r < tile_rows; ++r) squares[r] = x[r] * x[r] + squares[r];
+        for (int r = 0; r < tile_rows; ++r) norm[r] = K::norm(norm[r], x[r]);
       }
       std::memcpy(to, x, sizeof x);
     }
-    for (int r = 0; r < tile_rows; ++r) norms[start + r] = squares[r];
+    for (int r = 0; r < tile_rows; ++r) norms[start + r] = norm[r];
   }
-}
-
-template <class T>
-bool is_finite(const T* values, Index count) {
-  T doubt = T(0);  // not-a-number once a value is not finite
-  for (Index i = 0; i < count; ++i) doubt += values[i] - values[i];
-  return doubt == T(0);
 }
 
 // Stores kernel values: the epilogue of gram.
@@ -120,7 +159,7 @@ void weigh_tile(const Job<T>& job, const K& kernel, const T* rows, const T* norm
     for (int r = 0; r < tile_rows; ++r) total[r] = load<T>(sums + r * lanes<T>);
     tile<T, K, V>(kernel, rows, norms, panel, job.d,
                   [&](int r, int v, Vec<T> value) SLIMSVM_LAMBDA {
-                    total[r] = value * load<T>(panel.coef + v * lanes<T>) + total[r];
+                    total[r] = fused(value, load<T>(panel.coef + v * lanes<T>), total[r]);
                   });
 #pragma GCC unroll 8
     for (int r = 0; r < tile_rows; ++r) store<T>(sums + r * lanes<T>, total[r]);
@@ -138,7 +177,7 @@ void weigh_tile(const Job<T>& job, const K& kernel, const T* rows, const T* norm
       T* to = sums + (r * job.k + o) * lanes<T>;
       Vec<T> total = load<T>(to);
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) total = values[r][v] * coef[v] + total;
+      for (int v = 0; v < V; ++v) total = fused(values[r][v], coef[v], total);
       store<T>(to, total);
     }
   }
@@ -146,8 +185,9 @@ void weigh_tile(const Job<T>& job, const K& kernel, const T* rows, const T* norm
 
 template <class T, class K, int V>
 void block_panel(const Job<T>& job, const K& kernel, const Panel<T>& panel, Index row, Index count,
-                 const T* rows, const T* norms, T* sums) {
+                 const T* rows, const T* norms, const bool* skip, T* sums) {
   for (Index start = 0; start < count; start += tile_rows) {
+    if (skip[start / tile_rows]) continue;
     const T* tile_start = rows + start * job.d;
     if (job.coef)
       weigh_tile<T, K, V>(job, kernel, tile_start, norms + start, panel,
@@ -158,118 +198,216 @@ void block_panel(const Job<T>& job, const K& kernel, const Panel<T>& panel, Inde
   }
 }
 
+// Whether none of a tile's rows is near.
 template <class T, class K>
-void rows_of(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
-  if (has_few_vectors(job)) return rows_of_few_vectors<T, K>(job, begin, end, scratch, poll);
+bool all_far(const T* norms) {
+  bool far = true;
+  for (int r = 0; r < tile_rows; ++r) far &= !(norms[r] <= K::near_row);
+  return far;
+}
+
+template <class T, class K>
+void rows_of(const Job<T>& job, Index begin, Index end, T* memory, Poll poll) {
+  const Scratch<T> scratch(job, memory);
+  T* norms = scratch.norms;
+  if (job.all_wide) return redo_rows<T, K>(job, begin, end, norms, scratch.wide, poll);
+  if (has_few_vectors(job)) {
+    rows_of_few_vectors<T, K>(job, begin, end, norms, scratch.rest, poll);
+    return redo_rows<T, K>(job, begin, end, norms, scratch.wide, poll);
+  }
   const K kernel(job);
   const Index size = block_size<T>(job.d);
-  T* rows = scratch;
-  T* norms = rows + size * job.d;
-  T* sums = norms + size;
+  T* rows = scratch.rest;
+  T* sums = rows + size * job.d;
   const Index panel_count = (job.m + panel_width<T> - 1) / panel_width<T>;
   for (Index row = begin; row < end; row += size) {
     const Index count = end - row < size ? end - row : size;
-    interleave(job, row, count, rows, norms);
-    if (K::needs_norms && !is_finite(norms, count)) report_not_finite(job);
+    interleave<T, K>(job, row, count, rows, norms);
+    bool skip[max_block_rows / tile_rows] = {};
+    if constexpr (K::scaled)
+      for (Index start = 0; start < count; start += tile_rows)
+        skip[start / tile_rows] = all_far<T, K>(norms + start);
     if (job.coef)
       std::memset(sums, 0, static_cast<std::size_t>(size * job.k * lanes<T>) * sizeof(T));
     for (Index p = 0; p < panel_count; ++p) {
       const Panel<T> panel = panel_at(job, p);
       if (panel.vectors == 1)
-        block_panel<T, K, 1>(job, kernel, panel, row, count, rows, norms, sums);
+        block_panel<T, K, 1>(job, kernel, panel, row, count, rows, norms, skip, sums);
       else if (panel.vectors == 2 || tile_vectors == 2)
-        block_panel<T, K, 2>(job, kernel, panel, row, count, rows, norms, sums);
+        block_panel<T, K, 2>(job, kernel, panel, row, count, rows, norms, skip, sums);
       else
-        block_panel<T, K, tile_vectors>(job, kernel, panel, row, count, rows, norms, sums);
+        block_panel<T, K, tile_vectors>(job, kernel, panel, row, count, rows, norms, skip, sums);
       if (poll(count * panel_width<T> * (job.d + 16))) return;
     }
-    if (!job.coef) continue;
-    for (Index r = 0; r < count; ++r)
-      for (Index o = 0; o < job.k; ++o)
-        job.out[(row + r) * job.k + o] =
-            sum<T>(load<T>(sums + (r * job.k + o) * lanes<T>)) + job.intercept[o];
+    if (job.coef)
+      for (Index r = 0; r < count; ++r)
+        for (Index o = 0; o < job.k; ++o)
+          job.out[(row + r) * job.k + o] =
+              sum<T>(load<T>(sums + (r * job.k + o) * lanes<T>)) + job.intercept[o];
+    redo_rows<T, K>(job, row, row + count, norms, scratch.wide, poll);
   }
 }
 
-// One row without packing: lanes run over the inputs, then over the vectors.
+template <class T>
+Index few_scratch_size(const Job<T>& job) {
+  return wide_scratch(job) + (job.m + lanes<T> - 1) / lanes<T> * lanes<T>;
+}
+
+// Weighs the kernel values of one row, in any order: for kernels of distances.
+template <class T>
+void weigh_row(const Job<T>& job, const T* values, T* out) {
+  if (job.k == 1) {
+    Vec<T> total{};
+    Index i = 0;
+    for (; i + lanes<T> <= job.m; i += lanes<T>)
+      total = load<T>(values + i) * load<T>(job.coef + i) + total;
+    if (i < job.m)  // values are padded with values of padding, so the coefficients must be 0
+      total = load_first<T>(values + i, job.m - i) * load_first<T>(job.coef + i, job.m - i) + total;
+    out[0] = sum<T>(total) + job.intercept[0];
+    return;
+  }
+  for (Index o = 0; o < job.k; ++o) out[o] = T(0);
+  for (Index i = 0; i < job.m; ++i)
+    for (Index o = 0; o < job.k; ++o) out[o] = values[i] * job.coef[i * job.k + o] + out[o];
+  for (Index o = 0; o < job.k; ++o) out[o] += job.intercept[o];
+}
+
+// The same in the order of the tiles (a lane for every so many vectors), or of row_lanes.hpp.
+template <class T>
+void weigh_row_in_order(const Job<T>& job, const T* values, T* out) {
+  for (Index o = 0; o < job.k; ++o) {
+    if (has_few_vectors(job)) {
+      Vec<T> total{};  // all lanes the same
+      for (Index i = 0; i < job.m; ++i)
+        total = fused(broadcast<T>(values[i]), broadcast<T>(job.coef[i * job.k + o]), total);
+      out[o] = total[0] + job.intercept[o];
+      continue;
+    }
+    Vec<T> total{};
+    for (Index i = 0; i < job.m; i += lanes<T>) {
+      const Index valid = job.m - i < lanes<T> ? job.m - i : lanes<T>;
+      T coef[lanes<T>] = {};
+      for (Index l = 0; l < valid; ++l) coef[l] = job.coef[(i + l) * job.k + o];
+      total = fused(load_first<T>(values + i, valid), load<T>(coef), total);
+    }
+    out[o] = sum<T>(total) + job.intercept[o];
+  }
+}
+
+// One row without packing, for kernels of products: every sum in the order it has among many rows,
+// so that the row has the same bits. Large values make large differences of what rounding leaves.
 template <class T, class K>
-void few_of(const Job<T>& job, Index row, T* scratch, Poll poll) {
+void few_of_products(const Job<T>& job, Index row, T* scratch, Poll poll) {
+  const K kernel(job);
+  const T* x[1] = {job.X + row * job.d};
+  constexpr Index poll_every = 64 * lanes<T>;
+  for (Index i = 0; i < job.m; i += lanes<T>) {
+    Vec<T> sums[1];
+    plain_sums<T, K, 1>(job, x, i, sums);
+    store<T>(scratch + i, kernel.value_plain(sums[0]));
+    if ((i + lanes<T>) % poll_every == 0 && poll(poll_every * job.d)) return;
+  }
+  if (job.coef)
+    weigh_row_in_order(job, scratch, job.out + row * job.k);
+  else
+    std::memcpy(job.out + row * job.m, scratch, static_cast<std::size_t>(job.m) * sizeof(T));
+}
+
+// One row without packing, for kernels of distances: lanes run over the inputs, then over the
+// vectors. Differences keep all digits; false if one of the distances is not finite.
+template <class T, class K>
+bool few_of_distances(const Job<T>& job, Index row, T* scratch, Poll poll) {
   const K kernel(job);
   const T* x = job.X + row * job.d;
   const Index whole = job.d / lanes<T> * lanes<T>, rest = job.d - whole;
   const Vec<T> x_rest = load_first<T>(x + whole, rest);
-  const Vec<T> scale_rest = job.scale ? load_first<T>(job.scale + whole, rest) : Vec<T>{};
+  const Vec<T> scale_rest = load_first<T>(job.scale + whole, rest);
   constexpr Index poll_every = 1024;
   for (Index i = 0; i < job.m; ++i) {
     const T* vector = job.vectors + i * job.d;
     Vec<T> total{}, other{};
     Index j = 0;
     for (; j + 2 * lanes<T> <= whole; j += 2 * lanes<T>) {
-      const Vec<T> scale = job.scale ? load<T>(job.scale + j) : Vec<T>{};
-      const Vec<T> next = job.scale ? load<T>(job.scale + j + lanes<T>) : Vec<T>{};
-      total = K::accumulate_plain(total, load<T>(x + j), load<T>(vector + j), scale);
-      other = K::accumulate_plain(other, load<T>(x + j + lanes<T>), load<T>(vector + j + lanes<T>),
-                                  next);
+      const Index next = j + lanes<T>;
+      total =
+          K::accumulate_plain(total, load<T>(x + j), load<T>(vector + j), load<T>(job.scale + j));
+      other = K::accumulate_plain(other, load<T>(x + next), load<T>(vector + next),
+                                  load<T>(job.scale + next));
     }
     if (j < whole)
-      total = K::accumulate_plain(total, load<T>(x + j), load<T>(vector + j),
-                                  job.scale ? load<T>(job.scale + j) : Vec<T>{});
+      total =
+          K::accumulate_plain(total, load<T>(x + j), load<T>(vector + j), load<T>(job.scale + j));
     if (rest)
       other = K::accumulate_plain(other, x_rest, load_first<T>(vector + whole, rest), scale_rest);
     scratch[i] = sum<T>(total + other);
-    if (i % poll_every == poll_every - 1 && poll(poll_every * job.d)) return;
+    if (i % poll_every == poll_every - 1 && poll(poll_every * job.d)) return true;
   }
-  if (K::needs_norms && !is_finite(scratch, job.m)) report_not_finite(job);
-  for (Index i = 0; i < job.m; i += lanes<T>)
+  if (!is_finite(scratch, job.m)) return false;
+  Index i = 0;
+  for (; i + lanes<T> <= job.m; i += lanes<T>)
     store<T>(scratch + i, kernel.value_plain(load<T>(scratch + i)));
-  if (!job.coef) {
+  if (i < job.m) store<T>(scratch + i, kernel.value_plain(load_first<T>(scratch + i, job.m - i)));
+  if (job.coef)
+    weigh_row(job, scratch, job.out + row * job.k);
+  else
     std::memcpy(job.out + row * job.m, scratch, static_cast<std::size_t>(job.m) * sizeof(T));
-    return;
+  return true;
+}
+
+template <class T, class K>
+void few_of(const Job<T>& job, Index row, T* memory, Poll poll) {
+  auto* wide = reinterpret_cast<double*>(memory);
+  T* scratch = memory + wide_scratch(job);
+  if constexpr (K::scaled) {
+    if (job.all_wide || !few_of_distances<T, K>(job, row, scratch, poll))
+      wide_rows<T, K>(job, &row, 1, wide, poll);
+  } else {
+    if (!job.all_wide) few_of_products<T, K>(job, row, scratch, poll);
+    redo_rows<T, K>(job, row, row + 1, nullptr, wide, poll);
   }
-  T* out = job.out + row * job.k;
-  if (job.k == 1) {
-    Vec<T> total{};
-    Index i = 0;
-    for (; i + lanes<T> <= job.m; i += lanes<T>)
-      total = load<T>(scratch + i) * load<T>(job.coef + i) + total;
-    if (i < job.m)  // scratch is padded with values of padding, so the coefficients must be 0
-      total =
-          load_first<T>(scratch + i, job.m - i) * load_first<T>(job.coef + i, job.m - i) + total;
-    out[0] = sum<T>(total) + job.intercept[0];
-    return;
+}
+
+template <class K>
+struct Tag {
+  using Kernel = K;
+};
+
+template <class T, class Use>
+void with_kernel(Kind kind, const Use& use) {
+  switch (kind) {
+    case Kind::rbf: return use(Tag<Rbf<T>>{});
+    case Kind::linear: return use(Tag<Linear<T>>{});
+    case Kind::polynomial: return use(Tag<Polynomial<T>>{});
+    case Kind::sigmoid: return use(Tag<Sigmoid<T>>{});
+    case Kind::laplacian: return use(Tag<Laplacian<T>>{});
   }
-  for (Index o = 0; o < job.k; ++o) out[o] = T(0);
-  for (Index i = 0; i < job.m; ++i)
-    for (Index o = 0; o < job.k; ++o) out[o] = scratch[i] * job.coef[i * job.k + o] + out[o];
-  for (Index o = 0; o < job.k; ++o) out[o] += job.intercept[o];
+}
+
+template <class T>
+void pack(const Job<T>& job, Index panel) {
+  with_kernel<T>(job.kind,
+                 [&](auto tag) { pack_of<T, typename decltype(tag)::Kernel>(job, panel); });
 }
 
 template <class T>
 void rows(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
-  switch (job.kind) {
-    case Kind::rbf: return rows_of<T, Rbf<T>>(job, begin, end, scratch, poll);
-    case Kind::linear: return rows_of<T, Linear<T>>(job, begin, end, scratch, poll);
-    case Kind::polynomial: return rows_of<T, Polynomial<T>>(job, begin, end, scratch, poll);
-    case Kind::sigmoid: return rows_of<T, Sigmoid<T>>(job, begin, end, scratch, poll);
-    case Kind::laplacian: return rows_of<T, Laplacian<T>>(job, begin, end, scratch, poll);
-  }
+  with_kernel<T>(job.kind, [&](auto tag) {
+    rows_of<T, typename decltype(tag)::Kernel>(job, begin, end, scratch, poll);
+  });
 }
 
 template <class T>
 void few(const Job<T>& job, Index row, T* scratch, Poll poll) {
-  switch (job.kind) {
-    case Kind::rbf: return few_of<T, Rbf<T>>(job, row, scratch, poll);
-    case Kind::linear: return few_of<T, Linear<T>>(job, row, scratch, poll);
-    case Kind::polynomial: return few_of<T, Polynomial<T>>(job, row, scratch, poll);
-    case Kind::sigmoid: return few_of<T, Sigmoid<T>>(job, row, scratch, poll);
-    case Kind::laplacian: return few_of<T, Laplacian<T>>(job, row, scratch, poll);
-  }
+  with_kernel<T>(job.kind, [&](auto tag) {
+    few_of<T, typename decltype(tag)::Kernel>(job, row, scratch, poll);
+  });
 }
 
 template <class T>
 constexpr Table<T> table() {
   // Packing costs about as much as a few unpacked rows.
-  return {8, panel_width<T>, lanes<T>, block_size<T>, scratch_size<T>, pack<T>, rows<T>, few<T>};
+  return {8,       panel_width<T>, block_size<T>,       scratch_size<T>, centre<T>,
+          pack<T>, rows<T>,        few_scratch_size<T>, few<T>};
 }
 
 #define SLIMSVM_TEXT_(name) #name

@@ -65,8 +65,8 @@ Output<T> run(const std::string& kind, double gamma, double coef0, int degree,
               int* not_finite = nullptr) {
   Job<T> job{};
   job.kind = kind_of(kind);
-  job.gamma = static_cast<T>(gamma);
-  job.coef0 = static_cast<T>(coef0);
+  job.gamma = gamma;
+  job.coef0 = coef0;
   job.degree = degree;
   job.X = X.data();
   job.vectors = vectors.data();
@@ -112,7 +112,7 @@ Output<T> expansion(const std::string& kind, double gamma, double coef0, int deg
                 static_cast<Index>(coef.shape(1)), n_threads);
 }
 
-// The expansion of an RBF kernel; None if a row is not finite, or so large that its square is not.
+// The expansion of an RBF kernel; None if a row is not finite.
 template <class T>
 std::optional<Output<T>> finite_expansion(const Input<double, 1>& widths, const Input<T, 2>& X,
                                           const Input<T, 2>& vectors, const Input<T, 2>& coef,
@@ -206,8 +206,6 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
 RefineLoss refine_loss_of(const std::string& name) {
   if (name == "rounded_hinge") return RefineLoss::rounded_hinge;
   if (name == "squared_hinge") return RefineLoss::squared_hinge;
-  if (name == "logistic") return RefineLoss::logistic;
-  if (name == "multinomial") return RefineLoss::multinomial;
   if (name == "squared") return RefineLoss::squared;
   if (name == "insensitive") return RefineLoss::insensitive;
   throw nb::value_error(("loss: the compiled core has no loss named '" + name + "'").c_str());

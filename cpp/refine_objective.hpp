@@ -61,39 +61,22 @@ SLIMSVM_INLINE double loss_of(const RefineJob& job, double y, double f, double& 
       slope = -y * s;
       return 0.5 * s * s;
     }
-    case RefineLoss::logistic: {
-      const double z = y * f, e = __builtin_exp(z < 0.0 ? z : -z);
-      slope = -y * (z < 0.0 ? 1.0 : e) / (1.0 + e);
-      return (z < 0.0 ? -z : 0.0) + __builtin_log1p(e);
-    }
     case RefineLoss::insensitive: {
       const double r = f - y, size = r < 0.0 ? -r : r, sign = r < 0.0 ? -1.0 : 1.0;
       const double s = larger(0.0, size - job.epsilon + h);
       slope = s < 2.0 * h ? sign * s / (2.0 * h) : sign;
       return s < 2.0 * h ? s * s / (4.0 * h) : s - h;
     }
-    default: slope = f - y; return 0.5 * (f - y) * (f - y);
+    case RefineLoss::squared: break;
   }
+  slope = f - y;
+  return 0.5 * slope * slope;
 }
 
 // Losses of all outputs of one row, slopes times weights into `slope`.
 SLIMSVM_INLINE double row_loss(const RefineJob& job, Index row, const double* f, double* slope) {
   const double *y = job.Y + row * job.k, *w = job.weights + row * job.k;
   double value = 0.0;
-  if (job.loss == RefineLoss::multinomial) {
-    // weights of a row are those of its class; Y is 1 there and 0 (or -1) elsewhere
-    double highest = f[0], total = 0.0, own = 0.0, weight = 0.0;
-    for (Index o = 1; o < job.k; ++o) highest = larger(highest, f[o]);
-    for (Index o = 0; o < job.k; ++o) total += slope[o] = __builtin_exp(f[o] - highest);
-    for (Index o = 0; o < job.k; ++o)
-      if (y[o] > 0.0) {
-        own = f[o];
-        weight = w[o];
-      }
-    for (Index o = 0; o < job.k; ++o)
-      slope[o] = weight * (slope[o] / total - (y[o] > 0.0 ? 1.0 : 0.0));
-    return weight * (__builtin_log(total) + highest - own);
-  }
   for (Index o = 0; o < job.k; ++o) {
     value += w[o] * loss_of(job, y[o], f[o], slope[o]);
     slope[o] *= w[o];
@@ -125,8 +108,8 @@ struct Workspace {
   double* sums;                            // (mp), likewise
   double* in_Z;                            // (d, mp)
   double* in_widths;                       // (d, width)
-  double *K, *M;                           // (row_block, mp)
-  double *rows, *zero;                     // (row_block, d)
+  double* K;                               // (row_block, mp)
+  double* rows;                            // (row_block, d)
   double *f, *slope;                       // (row_block, k)
   double *x, *g, *trial, *trial_g, *step;  // (size)
   double *S, *D, *rho, *alpha;             // (memory, size), (memory)
@@ -155,9 +138,7 @@ Index lay_out(const RefineJob& job, double* memory, Workspace& to) {
   to.in_Z = take(job.d * at.mp);
   to.in_widths = take(job.d * width);
   to.K = take(row_block * at.mp);
-  to.M = take(row_block * at.mp);
   to.rows = take(row_block * job.d);
-  to.zero = take(job.d);
   to.f = take(row_block * job.k);
   to.slope = take(row_block * job.k);
   to.x = take(at.size);

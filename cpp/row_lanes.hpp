@@ -3,7 +3,7 @@
 // quarter of eight.
 #pragma once
 
-#include "kernels.hpp"
+#include "wide_rows.hpp"
 
 namespace slimsvm {
 namespace SLIMSVM_ISA {
@@ -40,7 +40,7 @@ class Batches {
 };
 
 // Centres and scales the vectors: batch by batch, input by input.
-template <class T>
+template <class T, class K>
 void pack_few_vectors(const Job<T>& job) {
   Batches(job.m).for_each([&](Index first, Index size) {
     T* columns = job.panels + first * job.d;
@@ -48,13 +48,15 @@ void pack_few_vectors(const Job<T>& job) {
     T* coef = job.panel_coef + first * job.k;
     for (Index c = 0; c < size; ++c) {
       const T* vector = job.vectors + (first + c) * job.d;
-      T squares = T(0);
+      T norm = T(0);
       for (Index j = 0; j < job.d; ++j) {
-        const T v = job.scale ? (vector[j] - job.centre[j]) * job.scale[j] : vector[j];
-        squares = v * v + squares;  // the order of the rows
+        const T v = K::scaled ? (vector[j] - job.centre[j]) * job.scale[j] : vector[j];
+        norm = K::norm(norm, v);  // the order of the rows
         columns[j * size + c] = v;
       }
-      norms[c] = squares;
+      norms[c] = norm;
+      if constexpr (K::scaled)
+        if (norm > K::far_vector) pack_far_vector<T, K>(columns + c, size, job.d, norms[c]);
       for (Index o = 0; o < job.k; ++o) coef[o * size + c] = job.coef[(first + c) * job.k + o];
     }
   });
@@ -70,7 +72,7 @@ Index few_vectors_scratch(const Job<T>& job) {
 // inputs of each row.
 template <class T, class K, int columns>
 SLIMSVM_INLINE void take_inputs(const Job<T>& job, const T* source, Index stride, Index j,
-                                Index count, T* tile, Vec<T>& squares) {
+                                Index count, T* tile, Vec<T>& norm) {
   Vec<T> part[lanes<T>];
 #pragma GCC unroll 16
   for (int r = 0; r < lanes<T>; ++r) part[r] = load<T>(source + r * stride + j);
@@ -80,26 +82,26 @@ SLIMSVM_INLINE void take_inputs(const Job<T>& job, const T* source, Index stride
     if (c >= count) break;
     Vec<T> x = part[c];
     if (K::scaled) x = (x - job.centre[j + c]) * job.scale[j + c];
-    if (K::needs_norms) squares = x * x + squares;
+    norm = K::norm(norm, x);
     store<T>(tile + (j + c) * lanes<T>, x);
   }
 }
 
-// Puts `lanes` rows side by side, input by input; the squared norms of the rows.
+// Puts `lanes` rows side by side, input by input; the norms of the rows.
 template <class T, class K>
 SLIMSVM_INLINE Vec<T> take_rows(const Job<T>& job, const T* source, Index stride, T* tile) {
-  Vec<T> squares{};
+  Vec<T> norm{};
   Index j = 0;
   for (; j + lanes<T> <= job.d; j += lanes<T>)
-    take_inputs<T, K, lanes<T>>(job, source, stride, j, lanes<T>, tile, squares);
+    take_inputs<T, K, lanes<T>>(job, source, stride, j, lanes<T>, tile, norm);
   const Index rest = job.d - j;
   if (rest > lanes<T> / 2)
-    take_inputs<T, K, lanes<T>>(job, source, stride, j, rest, tile, squares);
+    take_inputs<T, K, lanes<T>>(job, source, stride, j, rest, tile, norm);
   else if (rest > lanes<T> / 4)
-    take_inputs<T, K, lanes<T> / 2>(job, source, stride, j, rest, tile, squares);
+    take_inputs<T, K, lanes<T> / 2>(job, source, stride, j, rest, tile, norm);
   else if (rest > 0)
-    take_inputs<T, K, (lanes<T> + 3) / 4>(job, source, stride, j, rest, tile, squares);
-  return squares;
+    take_inputs<T, K, (lanes<T> + 3) / 4>(job, source, stride, j, rest, tile, norm);
+  return norm;
 }
 
 // Adds `size` vectors, from number `first` on, to the sums of `lanes` rows.
@@ -121,7 +123,7 @@ SLIMSVM_INLINE void add_batch(const Job<T>& job, const K& kernel, const T* tile,
   for (Index o = 0; o < job.k; ++o, coef += size) {
     Vec<T> total = load<T>(sums + o * lanes<T>);
 #pragma GCC unroll 8
-    for (int c = 0; c < size; ++c) total = values[c] * broadcast<T>(coef[c]) + total;
+    for (int c = 0; c < size; ++c) total = fused(values[c], broadcast<T>(coef[c]), total);
     store<T>(sums + o * lanes<T>, total);
   }
 }
@@ -142,14 +144,14 @@ SLIMSVM_INLINE void add_any_batch(Index size, const Job<T>& job, const K& kernel
 }
 
 template <class T, class K>
-void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* scratch, Poll poll) {
+void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* norms, T* scratch,
+                         Poll poll) {
   const K kernel(job);
   const Batches batches(job.m);
   T* tile = scratch;
   T* sums = tile + lanes<T> * job.d;
   T* copy = sums + lanes<T> * job.k;
   const Index padded = job.d + lanes<T>;
-  Vec<T> doubt{};  // not-a-number once a norm is not finite
   for (Index row = begin; row < end; row += lanes<T>) {
     const T* source = job.X + row * job.d;
     Index stride = job.d;
@@ -163,7 +165,7 @@ void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* scratch, 
       stride = padded;
     }
     const Vec<T> x_norm = take_rows<T, K>(job, source, stride, tile);
-    doubt += x_norm - x_norm;
+    store<T>(norms + (row - begin), x_norm);
     for (Index i = 0; i < job.k; ++i) store<T>(sums + i * lanes<T>, Vec<T>{});
     batches.for_each([&](Index first, Index size) SLIMSVM_LAMBDA {
       add_any_batch<T, K>(size, job, kernel, tile, x_norm, first, sums);
@@ -182,7 +184,6 @@ void rows_of_few_vectors(const Job<T>& job, Index begin, Index end, T* scratch, 
           out[r * job.k + o] = sums[o * lanes<T> + r] + job.intercept[o];
     }
   }
-  if (sum<T>(doubt) != T(0)) report_not_finite(job);
   poll((end - begin) * job.m * (job.d + 16));
 }
 

@@ -6,6 +6,12 @@
 #include <cstring>
 #include <utility>  // types only: no code shared between instruction sets
 
+#if defined(__FMA__) || defined(__AVX512F__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "core.hpp"
 
 #define SLIMSVM_INLINE inline __attribute__((always_inline))
@@ -126,6 +132,32 @@ SLIMSVM_INLINE T sum(Vec<T> v) {
     return sum<T, distance / 2>(v);
   else
     return v[0];
+}
+
+// a * b + c, rounded once wherever the instruction set can. Compilers may contract a * b + c in one
+// loop and not in another; sums that must have the same bits in two places use this.
+SLIMSVM_INLINE Vec<float> fused(Vec<float> a, Vec<float> b, Vec<float> c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_ps(a, b, c);
+#elif defined(__aarch64__)
+  return vfmaq_f32(c, a, b);
+#else
+  return a * b + c;
+#endif
+}
+
+SLIMSVM_INLINE Vec<double> fused(Vec<double> a, Vec<double> b, Vec<double> c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_pd(a, b, c);
+#elif defined(__FMA__)
+  return _mm256_fmadd_pd(a, b, c);
+#elif defined(__aarch64__)
+  return vfmaq_f64(c, a, b);
+#else
+  return a * b + c;
+#endif
 }
 
 template <class T>

@@ -6,7 +6,7 @@
 // narrow as it can be, so a model of ten vectors does not pay for forty-eight.
 #pragma once
 
-#include "kernels.hpp"
+#include "wide_rows.hpp"
 
 namespace slimsvm {
 namespace SLIMSVM_ISA {
@@ -58,10 +58,10 @@ SLIMSVM_INLINE void tile(const K& kernel, const T* rows, const T* row_norms, con
 
 #pragma GCC unroll 8
   for (int r = 0; r < tile_rows; ++r) {
-    const Vec<T> x_norm = K::needs_norms ? broadcast<T>(row_norms[r]) : Vec<T>{};
+    const Vec<T> x_norm = K::scaled ? broadcast<T>(row_norms[r]) : Vec<T>{};
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      const Vec<T> v_norm = K::needs_norms ? load<T>(panel.norms + v * lanes<T>) : Vec<T>{};
+      const Vec<T> v_norm = K::scaled ? load<T>(panel.norms + v * lanes<T>) : Vec<T>{};
       use(r, v, kernel.value(sums[r][v], x_norm, v_norm));
     }
   }

@@ -72,3 +72,24 @@ def hinge_gap(Z, t, c, beta) -> float:
     w = Z.T @ beta
     primal = 0.5 * w @ w + c @ np.maximum(t - Z @ w, 0.0)
     return float((primal - (t @ beta - 0.5 * w @ w)) / primal)
+
+
+def exact_values(kernel, X, Z):
+    """Kernel values from the definitions, and the size of what was added up, in the longest floats there are."""
+    X, Z = (np.asarray(rows).astype(np.longdouble) for rows in (X, Z))
+    if kernel.name in ("rbf", "laplacian"):
+        gamma = np.broadcast_to(np.asarray(kernel.gamma, dtype=np.longdouble), X.shape[1])
+        distance = np.abs(X[:, None] - Z[None])
+        K = np.exp(-(gamma * (distance**2 if kernel.name == "rbf" else distance)).sum(axis=2))
+        return K, K
+    dot, size = X @ Z.T, np.abs(X) @ np.abs(Z).T
+    if kernel.name == "linear":
+        return dot, size
+    gamma, coef0 = np.longdouble(kernel.gamma), np.longdouble(kernel.coef0)
+    inner, most = gamma * dot + coef0, gamma * size + abs(coef0)
+    if kernel.name == "sigmoid":
+        # an error e of the inner sum is one of e (1 - tanh^2) of the value, which fades where the inner sum is large
+        return np.tanh(inner), np.minimum(most / np.cosh(np.minimum(np.abs(inner), 40)) ** 2, 1) + np.abs(
+            np.tanh(inner)
+        )
+    return inner**kernel.degree, most**kernel.degree

@@ -188,7 +188,7 @@ def test_rows_whose_squares_overflow_are_still_rows(model, n, short_ways):
     X = rows_for(model, n)
     X[-1] = np.finfo(X.dtype).max / 4
     assert_the_same(all_answers(model, X), careful_answers(model, X))
-    assert not any(short_ways)
+    assert any(short_ways)
 
 
 @every_model

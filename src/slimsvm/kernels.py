@@ -8,7 +8,7 @@ block and apply the same map to them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -97,32 +97,54 @@ def _pair(X: Any, Z: Any) -> tuple[Rows, Rows]:
     return cast(X, dtype), cast(Z, dtype)
 
 
+def _outputs_that_fit(out: Array, X: Rows, name: str, to_lower: str) -> Array:
+    """Return the outputs `out` of finite rows of X, or say that some are too large for their dtype."""
+    if np.isfinite(out).all():
+        return out
+    bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    rows = X[bad]
+    values = dense(rows) if sparse.issparse(rows) else rows
+    bad = bad[np.isfinite(values).all(axis=1)]  # where X is not finite, no output can be
+    if bad.size:
+        wider = "" if out.dtype == np.float64 else ", or use float64"
+        raise ValueError(
+            f"kernel={name!r}: the outputs of {bad.size} of {X.shape[0]} rows, the first of them row {bad[0]}, are "
+            f"too large for {out.dtype}; scale X (sklearn.preprocessing.StandardScaler does){to_lower}{wider}."
+        )
+    return out
+
+
 class _CoreKernel:
     """What the built-in kernels share: the compiled core for dense rows, blocks for CSR rows."""
 
     name: ClassVar[str]
+    _to_lower: ClassVar[str] = ""  # which parameters to lower where outputs are too large
 
     def _parameters(self, d: int) -> tuple[float, float, int, Array]:
         """Gamma, coef0, degree and widths as the core takes them."""
         raise NotImplementedError
 
-    def _from_products(self, products: Array, x_norms: Array, z_norms: Array) -> Array:
-        """Kernel values from products x.z (n, m) and squared norms (n, 1), (1, m)."""
+    def _from_products(self, products: Array) -> Array:
+        """Kernel values from products x.z."""
         raise NotImplementedError
 
     def _sparse_block(self, X: Rows, Z: Rows) -> Array:
         """Kernel values for a block of rows, one side or both CSR."""
-        X, Z = X.astype(np.float64), Z.astype(np.float64)
-        products = X @ Z.T
-        products = products.toarray() if sparse.issparse(products) else np.asarray(products)
-        return self._from_products(products, squared_norms(X)[:, None], squared_norms(Z)[None, :])
+        return self._from_products(_products(X.astype(np.float64), Z.astype(np.float64)))
+
+    def _sparse_blocks(self, X: Rows, Z: Rows) -> Iterator[tuple[slice, Array]]:
+        """Blocks of rows of X and their kernel values, in float64 where that is needed."""
+        for rows in block_slices(X.shape[0], 16 * max(1, Z.shape[0])):
+            with np.errstate(over="ignore", invalid="ignore"):
+                yield rows, self._sparse_block(X[rows], Z)
 
     def __call__(self, X: Any, Z: Any, *, n_threads: int = 1) -> Array:
         X, Z = _pair(X, Z)
         if sparse.issparse(X) or sparse.issparse(Z):
             out = np.empty((X.shape[0], Z.shape[0]), dtype=X.dtype)
-            for rows in block_slices(X.shape[0], 16 * max(1, Z.shape[0])):
-                out[rows] = self._sparse_block(X[rows], Z)
+            with np.errstate(over="ignore"):
+                for rows, K in self._sparse_blocks(X, Z):
+                    out[rows] = K
             return out
         return _core.gram(self.name, *self._parameters(X.shape[1]), X, Z, n_threads)
 
@@ -131,13 +153,24 @@ class _CoreKernel:
     ) -> Array:
         X, Z = _pair(X, Z)
         coef = np.ascontiguousarray(coef, dtype=X.dtype)
-        if sparse.issparse(X) or sparse.issparse(Z):
-            return expand_in_blocks(self, X, Z, coef, intercept, n_threads=n_threads)
         if intercept is None:
             intercept = np.zeros(coef.shape[1])
         intercept = np.ascontiguousarray(intercept, dtype=X.dtype)
-        parameters = self._parameters(X.shape[1])
-        return _core.expansion(self.name, *parameters, X, Z, coef, intercept, n_threads)
+        if sparse.issparse(X) or sparse.issparse(Z):
+            out = np.empty((X.shape[0], coef.shape[1]), dtype=X.dtype)
+            wide = coef.astype(np.float64), intercept.astype(np.float64)
+            with np.errstate(over="ignore", invalid="ignore"):
+                for rows, K in self._sparse_blocks(X, Z):
+                    out[rows] = K @ wide[0] + wide[1]
+        else:
+            parameters = self._parameters(X.shape[1])
+            out = _core.expansion(self.name, *parameters, X, Z, coef, intercept, n_threads)
+        return _outputs_that_fit(out, X, self.name, self._to_lower)
+
+
+def _products(X: Rows, Z: Rows) -> Array:  # (n, m)
+    products = X @ Z.T
+    return products.toarray() if sparse.issparse(products) else np.asarray(products)
 
 
 _NO_WIDTHS = np.empty(0)
@@ -167,6 +200,16 @@ class _WidthKernel(_CoreKernel):
         X = as_rows(X)
         return np.ones(X.shape[0], dtype=X.dtype)
 
+    def _dense_block(self, X: Rows, Z: Rows) -> Array:
+        """Kernel values by the core: a few rows of each side at a time are made dense."""
+        out = np.empty((X.shape[0], Z.shape[0]))
+        bytes_per_row = 8 * X.shape[1]
+        for rows in block_slices(X.shape[0], bytes_per_row):
+            left = dense(X[rows])
+            for columns in block_slices(Z.shape[0], bytes_per_row):
+                out[rows, columns] = self(left, dense(Z[columns]))
+        return out
+
 
 @dataclass(frozen=True)
 class RBF(_WidthKernel):
@@ -184,11 +227,47 @@ class RBF(_WidthKernel):
 
     def _sparse_block(self, X: Rows, Z: Rows) -> Array:
         root = np.sqrt(self.widths(X.shape[1]))
-        X, Z = X.astype(np.float64), Z.astype(np.float64)
-        return super()._sparse_block(scale_columns(X, root), scale_columns(Z, root))
+        given, (X, Z) = (X, Z), (X.astype(np.float64), Z.astype(np.float64))
+        left, right = scale_columns(X, root), scale_columns(Z, root)
+        norms = squared_norms(left)[:, None] + squared_norms(right)[None, :]
+        distances = norms - 2.0 * _products(left, right)
+        # not-a-number, of squares that overflow, counts as doubtful
+        doubtful = ~((norms <= SURE_NORMS) | (distances > SURELY_ZERO + NORMS_ERROR * norms))
+        if doubtful.any():
+            if _is_crowded(X) or _is_crowded(Z):
+                return self._dense_block(*given)
+            rows, columns = np.nonzero(doubtful)
+            distances[rows, columns] = _squared_differences(X, Z, (rows, columns), root)
+        return np.exp(-np.maximum(distances, 0.0))
 
-    def _from_products(self, products: Array, x_norms: Array, z_norms: Array) -> Array:
-        return np.exp(-np.maximum(x_norms + z_norms - 2.0 * products, 0.0))
+
+# Distances of CSR rows are taken from norms and products, whose rounding is a share NORMS_ERROR of the norms at the
+# very worst and a ten-thousandth of it as a rule. Norms up to SURE_NORMS leave an error of 1e-12 in the exponent; where
+# they are larger, the differences themselves are needed, unless the kernel value is beyond the range of exp anyway.
+SURE_NORMS = 2000.0
+SURELY_ZERO = 746.0
+NORMS_ERROR = 1e-10
+# Rows with more entries than this share of their features are better made dense.
+CROWDED = 1 / 16
+
+
+def _is_crowded(X: Rows) -> bool:
+    return not sparse.issparse(X) or X.nnz > CROWDED * X.shape[0] * X.shape[1]
+
+
+def _squared_differences(X: Rows, Z: Rows, pairs: tuple[Array, Array], root: Array) -> Array:
+    """Squared distances of pairs of rows, by differences of their entries times `root`."""
+    X, Z = sparse.csr_array(X), sparse.csr_array(Z)
+    out = np.empty(pairs[0].size)
+    entries = 1 + (X.nnz + Z.nnz) // (X.shape[0] + Z.shape[0])
+    for part in block_slices(out.size, 64 * entries):
+        difference = sparse.csr_array(X[pairs[0][part]] - Z[pairs[1][part]])
+        difference.data = np.clip(difference.data, -LARGEST, LARGEST)  # times a width of 0 it must be 0
+        out[part] = squared_norms(scale_columns(difference, root))
+    return out
+
+
+LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -204,14 +283,7 @@ class Laplacian(_WidthKernel):
     name: ClassVar[str] = "laplacian"
 
     def _sparse_block(self, X: Rows, Z: Rows) -> Array:
-        # Sums of absolute differences are not products: a few rows of each side at a time are made dense.
-        out = np.empty((X.shape[0], Z.shape[0]))
-        bytes_per_row = 8 * X.shape[1]
-        for rows in block_slices(X.shape[0], bytes_per_row):
-            left = dense(X[rows])
-            for columns in block_slices(Z.shape[0], bytes_per_row):
-                out[rows, columns] = self(left, dense(Z[columns]))
-        return out
+        return self._dense_block(X, Z)  # sums of absolute differences are not products
 
 
 @dataclass(frozen=True)
@@ -229,7 +301,7 @@ class Linear(_CoreKernel):
     def _parameters(self, d: int) -> tuple[float, float, int, Array]:
         return 1.0, 0.0, 1, _NO_WIDTHS
 
-    def _from_products(self, products: Array, x_norms: Array, z_norms: Array) -> Array:
+    def _from_products(self, products: Array) -> Array:
         return products
 
     def diag(self, X: Any) -> Array:
@@ -240,9 +312,15 @@ class Linear(_CoreKernel):
         self, X: Any, Z: Any, coef: Array, intercept: Array | None = None, *, n_threads: int = 1
     ) -> Array:
         X, Z = _pair(X, Z)
-        weights = np.asarray(Z.astype(np.float64).T @ np.asarray(coef, dtype=np.float64)).T  # (k, d)
-        out = self(X, weights.astype(X.dtype), n_threads=n_threads)
-        return out if intercept is None else (out + intercept).astype(X.dtype, copy=False)
+        wide = np.asarray(Z.astype(np.float64).T @ np.asarray(coef, dtype=np.float64)).T  # (k, d)
+        offset = np.zeros(len(wide)) if intercept is None else np.asarray(intercept, dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = np.ascontiguousarray(wide, dtype=X.dtype)
+            out = (self(X, weights, n_threads=n_threads) + offset).astype(X.dtype, copy=False)
+            again = np.flatnonzero(~np.isfinite(out).all(axis=1))
+            if again.size and X.dtype == np.float32:  # in float64 what is added up fits
+                out[again] = self(X[again].astype(np.float64), np.ascontiguousarray(wide)) + offset
+        return _outputs_that_fit(out, X, self.name, self._to_lower)
 
 
 @dataclass(frozen=True)
@@ -256,6 +334,7 @@ class Polynomial(_CoreKernel):
     """
 
     name: ClassVar[str] = "poly"
+    _to_lower: ClassVar[str] = ", lower gamma or degree"
     gamma: float = 1.0
     coef0: float = 0.0
     degree: int = 3
@@ -273,13 +352,13 @@ class Polynomial(_CoreKernel):
     def _parameters(self, d: int) -> tuple[float, float, int, Array]:
         return self.gamma, self.coef0, self.degree, _NO_WIDTHS
 
-    def _from_products(self, products: Array, x_norms: Array, z_norms: Array) -> Array:
+    def _from_products(self, products: Array) -> Array:
         return np.asarray((self.gamma * products + self.coef0) ** self.degree)
 
     def diag(self, X: Any) -> Array:
         X = as_rows(X)
         norms = squared_norms(X)
-        return self._from_products(norms, norms, norms).astype(X.dtype)
+        return self._from_products(norms).astype(X.dtype)
 
 
 @dataclass(frozen=True)
@@ -293,6 +372,7 @@ class Sigmoid(_CoreKernel):
     """
 
     name: ClassVar[str] = "sigmoid"
+    _to_lower: ClassVar[str] = ", lower gamma"
     gamma: float = 1.0
     coef0: float = 0.0
 
@@ -306,13 +386,13 @@ class Sigmoid(_CoreKernel):
     def _parameters(self, d: int) -> tuple[float, float, int, Array]:
         return self.gamma, self.coef0, 0, _NO_WIDTHS
 
-    def _from_products(self, products: Array, x_norms: Array, z_norms: Array) -> Array:
+    def _from_products(self, products: Array) -> Array:
         return np.tanh(self.gamma * products + self.coef0)
 
     def diag(self, X: Any) -> Array:
         X = as_rows(X)
         norms = squared_norms(X)
-        return self._from_products(norms, norms, norms).astype(X.dtype)
+        return self._from_products(norms).astype(X.dtype)
 
 
 @dataclass(frozen=True)

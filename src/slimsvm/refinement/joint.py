@@ -92,10 +92,11 @@ def refine_jointly(
     tol : float
         Ends when the relative decrease is below this.
     """
-    if len(X) * model.vectors.size <= CORE_WORK:
+    known = core_loss(loss)
+    if known is not None and len(X) * model.vectors.size <= CORE_WORK:
         factor = _basis(model)
         vectors, coef, intercept, log_widths, value, n_iter, _ = _core.refine(
-            X, Y, weights, penalty, *core_loss(loss), model.vectors, np.ascontiguousarray(model.coef),
+            X, Y, weights, penalty, *known, model.vectors, np.ascontiguousarray(model.coef),
             model.intercept, model.log_widths, factor, widths, eliminate, max_iter, tol, MEMORY,
         )  # fmt: skip
         return RbfModel(vectors, coef, intercept, log_widths), value, n_iter

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..losses import Logistic, Squared, SquaredHinge
+from ..losses import Squared, SquaredHinge
 from ..rows import Array
 
 # Half the width of the parabola that rounds a corner: smooth enough for L-BFGS, and nowhere more than a
@@ -101,16 +101,12 @@ class Multinomial:
         return share / share.sum(axis=1, keepdims=True) - (np.asarray(y) > 0)
 
 
-def core_loss(loss: SmoothLoss) -> tuple[str, float, float]:
-    """Name, rounding and epsilon of the loss as the compiled core takes them."""
+def core_loss(loss: SmoothLoss) -> tuple[str, float, float] | None:
+    """Name, rounding and epsilon of the loss as the compiled core takes them; None if it does not know it."""
     if isinstance(loss, RoundedHinge):
         return "rounded_hinge", loss.rounding, 0.0
     if isinstance(loss, RoundedInsensitive):
         return "insensitive", loss.rounding, loss.epsilon
-    names = {
-        SquaredHinge: "squared_hinge",
-        Squared: "squared",
-        Logistic: "logistic",
-        Multinomial: "multinomial",
-    }
-    return names[type(loss)], 0.0, 0.0
+    if isinstance(loss, SquaredHinge):
+        return "squared_hinge", 0.0, 0.0
+    return ("squared", 0.0, 0.0) if isinstance(loss, Squared) else None

@@ -1,0 +1,132 @@
+"""Rows and vectors far from the others: one answer alone and in any batch, the exact one, and never not-a-number."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.svm import SVC
+
+import reference
+from far_row_checks import (
+    BATCHES,
+    DISTANCES,
+    PRODUCTS,
+    TOLERANCE,
+    compare_distances,
+    compare_products,
+    error_of,
+    fits,
+    model,
+    outputs_in_batches,
+)
+from slimsvm import FullSVC, KernelExpansion, _core
+from slimsvm.kernels import RBF, Linear, Polynomial, Sigmoid
+from test_core import every_dtype, every_instruction_set, run_well
+
+
+@every_instruction_set
+def test_every_instruction_set_is_exact_far_from_the_others(isa):
+    run_well("compare_far_rows()", isa)
+
+
+def test_csr_rows_are_exact_far_from_the_others():
+    compare_distances(csr=True)
+    compare_products(csr=True)
+
+
+@st.composite
+def scattered(draw):
+    """Rows and vectors around a few places, from 1 to 1e30 away from the origin and from each other."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    n, m, d = draw(st.integers(1, 40)), draw(st.integers(1, 60)), draw(st.integers(1, 20))
+    places = rng.standard_normal((3, d)) * 10.0 ** rng.uniform(0, 30, (3, 1)) * (rng.random((3, d)) < 0.5)
+    X, Z = (
+        (places[rng.integers(3, size=rows)] + rng.standard_normal((rows, d))).astype(dtype) for rows in (n, m)
+    )
+    return X, Z
+
+
+@given(
+    scattered(), st.sampled_from(["rbf", "laplacian"]), st.sampled_from([1e-60, 1e-30, 1e-3, 0.1, 1.0, 30.0])
+)
+def test_distances_of_scattered_rows(blocks, name, gamma):
+    X, Z = blocks
+    kernel = {"rbf": DISTANCES[0], "laplacian": DISTANCES[6]}[name]
+    kernel = type(kernel)(gamma)
+    exact, (coef, intercept) = reference.exact_values(kernel, X, Z), model(X, Z)
+    for make in (np.asarray, sparse.csr_array):
+        f = KernelExpansion(kernel, make(Z), coef, intercept)
+        for _, got in outputs_in_batches(f, make(X)):
+            assert error_of(got, exact, X, coef, intercept) <= TOLERANCE[X.dtype]
+
+
+@given(scattered(), st.sampled_from(PRODUCTS))
+def test_products_of_scattered_rows(blocks, kernel):
+    X, Z = blocks
+    exact, (coef, intercept) = reference.exact_values(kernel, X, Z), model(X, Z)
+    f = KernelExpansion(kernel, Z, coef, intercept)
+    if fits(exact, X, Z, coef, intercept):
+        answers = [got for _, got in outputs_in_batches(f, X)]
+        assert all(np.array_equal(got, answers[0]) for got in answers)
+        assert error_of(answers[0], exact, X, coef, intercept) <= TOLERANCE[X.dtype]
+
+
+@every_dtype
+def test_a_sentinel_does_not_spoil_a_machine(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[rng.random(800) < 0.3, 2] = -9999
+    X = X.astype(dtype)
+    ours, theirs = (kind(gamma=0.5).fit(X[:400], y[:400]) for kind in (FullSVC, SVC))
+    assert ours.score(X[400:], y[400:]) >= theirs.score(X[400:], y[400:]) - 0.01
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 40])
+@pytest.mark.parametrize("m", [3, 50])
+def test_a_finite_row_never_gives_not_a_number(n, m):
+    """Cells whose squares, or whose differences, overflow."""
+    for dtype in (np.float32, np.float64):
+        rng = np.random.default_rng(0)
+        X, Z = (rng.standard_normal((rows, 3)).astype(dtype) for rows in (n, m))
+        X[n // 2, 1] = np.finfo(dtype).min
+        Z[m // 2, 1] = np.finfo(dtype).max
+        for gamma in (2.0, (2.0, 0.0, 1.0)):
+            f = KernelExpansion(RBF(gamma), Z, np.ones(m), 0.5)
+            assert np.isfinite(f(X)).all()
+            widths = f.kernel.widths(3)
+            short = _core.finite_expansion(widths, X, Z, f.coef, f.intercept, 1)
+            assert np.array_equal(short, f(X))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "advice"),
+    [
+        (Polynomial(1.0, 0.0, 5), "scale X .*, lower gamma or degree, or use float64"),
+        (Linear(), "scale X .*, or use float64"),
+    ],
+)
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n", BATCHES)
+def test_outputs_too_large_for_their_dtype_are_said(kernel, advice, make, n):
+    X = np.full((n, 2), 1e-10, dtype=np.float32)
+    X[-1] = 1e30
+    f = KernelExpansion(kernel, make(np.full((3, 2), 1e10, dtype=np.float32)), np.ones(3), 0.0)
+    with pytest.raises(ValueError, match=f"the outputs of .*row {n - 1}.* too large for float32; {advice}"):
+        f(make(X))
+    assert np.isfinite(f.astype(np.float64)(make(X.astype(np.float64)))).all()
+
+
+def test_what_overflows_on_the_way_but_not_at_the_end_is_right():
+    """Products of 1e40 that cancel, and a power of 1e60 with a coefficient of 1e-30, in float32."""
+    X = np.array([[1e20, 1e20, 1.0]], dtype=np.float32)
+    Z = np.array([[1e20, -2e20, 0.0], [1e20, -1e20, 3.0]], dtype=np.float32)
+    for rows in (X, np.tile(X, (20, 1))):
+        np.testing.assert_array_equal(Sigmoid(1.0)(rows, Z)[0], [-1.0, np.float32(np.tanh(3.0))])
+        assert Linear()(rows, Z)[0, 1] == 3.0
+        f = KernelExpansion(Polynomial(1e-10, 0.0, 2), Z[:1], np.full(1, 1e-30, dtype=np.float32), 0.0)
+        np.testing.assert_allclose(f(rows), 1e30, rtol=1e-6)
