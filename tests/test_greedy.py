@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slimsvm import LSSVC, LSSVR, GreedyLSSVC, GreedyLSSVR
+from slimsvm import LSSVC, LSSVR, GreedyLSSVC, GreedyLSSVR, n_candidates_for
 from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.kernels import RBF
 from slimsvm.problem import KernelGram
-from slimsvm.selection.greedy import FullSearch, GreedyRule, RandomSearch, n_candidates_for
+from slimsvm.selection.greedy import FullSearch, GreedyRule, RandomSearch
 from slimsvm.selection.growing import GrowingRows, KernelColumns
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]

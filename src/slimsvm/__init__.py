@@ -37,6 +37,7 @@ from .expansion import KernelExpansion
 from .path import VectorPath, vector_path
 from .plotting import SizeScoreDisplay
 from .reduction import reduce
+from .selection.greedy import n_candidates_for
 
 __version__ = version("slimsvm")
 
@@ -76,6 +77,7 @@ __all__ = [
     "ZeroNormSVC",
     "ZeroNormSVR",
     "ZeroNormSelector",
+    "n_candidates_for",
     "reduce",
     "vector_path",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels import Kernel, Precomputed
 from ..refinement import SmoothLoss, fit_coefficients
 from ..rows import Array, Rows
+from ..words import count
 from .machines import Setting, first_grids
 from .observations import Observations
 from .ridge import column_places, ridge_search
@@ -165,5 +166,5 @@ class SelectedRows:
     ) -> Iterator[tuple[RowModel, int]]:
         """Models for all rows, one for each of the sizes."""
         for model, n_iter in self._grown(setting, self.data.weight, sizes, rng, LAST_ITERATIONS):
-            report(f"{model.n_vectors} vectors")
+            report(count(model.n_vectors, "vector"))
             yield model, n_iter

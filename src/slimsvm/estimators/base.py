@@ -191,7 +191,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         if len(classes) < 2:
             raise ValueError(
                 "y must have at least two classes among the rows of positive weight, but it has one class: "
-                f"{classes[0]!r}."
+                f"{classes.tolist()[0]!r}."
             )
         self.classes_ = classes
         labels = codes[:, None] == np.arange(len(classes))

@@ -17,6 +17,7 @@ from ..rows import Array, as_rows
 from ..solvers.expectation_maximisation import fit_em
 from ..solvers.marginal_likelihood import fit_bernoulli, fit_gaussian
 from ..solvers.sparse_bayes import KernelColumns, SparseBayes
+from ..words import count
 from .base import KernelClassifier, KernelEstimator, KernelRegressor, n_threads
 from .probabilities import class_probabilities
 from .training import TrainingSet, with_equal_targets
@@ -38,7 +39,7 @@ def _store_relevance(
         if not fit.converged:
             advice = "gain of the next step" if model.method == "fast" else "last change of log precision"
             warnings.warn(
-                f"{name}: stopped after {fit.n_iter} iterations ({advice} {fit.gain:.2g}); "
+                f"{name}: stopped after {count(fit.n_iter, 'iteration')} ({advice} {fit.gain:.2g}); "
                 "raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,

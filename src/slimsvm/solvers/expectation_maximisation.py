@@ -60,7 +60,8 @@ def fit_em(
     if size.max(initial=0.0) > SAME_SIZE * size.min(initial=np.inf):
         starts.append(size)
     fits = [
-        _from_start(columns, Phi, y, weight, start / len(columns), gaussian, tol, max_iter) for start in starts
+        _from_start(columns, Phi, y, weight, start / len(columns), gaussian, tol, max_iter)
+        for start in starts
     ]
     return max(fits, key=lambda fit: fit.log_marginal_likelihood)
 
