@@ -29,6 +29,14 @@ _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+def _check_solver(solver: str, loss: str) -> None:
+    able = ("auto", "newton") if loss == "squared_hinge" else ("auto", *HINGE_SOLVERS)
+    if solver not in able:
+        raise ValueError(
+            f"solver={solver!r} cannot solve loss={loss!r}; it takes {', '.join(map(repr, able))}."
+        )
+
+
 def _check_memory(n: int, m: int) -> None:
     if 8 * n * m > 4 * DENSE_LIMIT_BYTES:
         raise MemoryError(
@@ -71,9 +79,9 @@ class EmpiricalSVC(KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels.
-    solver : {"auto", "interior_point", "smo", "cd"}, default="auto"
-        For the hinge loss; the squared hinge is solved by Newton's method. "auto" tries pairs of coefficients
-        ("smo") where they are quick and takes the interior point otherwise.
+    solver : {"auto", "interior_point", "smo", "cd", "newton"}, default="auto"
+        The squared hinge is solved by Newton's method, "newton"; the others are for the hinge loss, where "auto" tries
+        pairs of coefficients ("smo") where they are quick and takes the interior point otherwise.
     tol : float, default=1e-6
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None
@@ -127,7 +135,7 @@ class EmpiricalSVC(KernelClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "vectors": [StrOptions({"selected", "orthogonal"})],
-        "solver": [StrOptions({"auto", *HINGE_SOLVERS})],
+        "solver": [StrOptions({"auto", "newton", *HINGE_SOLVERS})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -183,6 +191,7 @@ class EmpiricalSVC(KernelClassifier):
         -------
         self
         """
+        _check_solver(self.solver, self.loss)
         X, codes, Y, weight, rows = self._check_classes(X, y, sample_weight)
         data = with_equal_targets(X, codes, Y, weight, rows, precomputed=self._is_precomputed)
         kernel = self._resolved_kernel(data.X, data.weight)
