@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
-from ..budget import bytes_for, max_vectors_for, single_row_latency_us
+from ..budget import bytes_for, kernel_numbers, max_vectors_for, single_row_latency_us
 from ..compact import (
     Choice,
     Limits,
@@ -27,9 +27,10 @@ from ..compact import (
 from ..compact.search import LARGEST
 from ..errors import BudgetError
 from ..expansion import KernelExpansion
-from ..kernels import RBF, Kernel, Laplacian, as_kernel, resolve_gamma
+from ..kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_gamma
 from ..refinement import RbfModel
 from ..rows import Array, Rows
+from ..words import count as counted
 from .base import KernelEstimator, n_threads, one_blas_thread
 from .progress import CallbackSupportMixin, FitProgress
 from .training import TrainingSet
@@ -107,7 +108,7 @@ class Compact(CallbackSupportMixin, KernelEstimator):
             threads = n_threads(self.n_jobs)
             choice = choose(machine, limits, rng, n_threads=threads, report=report)
             searching = False
-            self._say(f"chosen: {choice.sizes[-1]} vectors, widths {choice.setting.widths}")
+            self._say(f"chosen: {counted(choice.sizes[-1], 'vector')}, widths {choice.setting.widths}")
             interrupted = progress.stage(STAGES[1]) or choice.interrupted
             try:
                 for best in choice.machine.last(
@@ -115,7 +116,7 @@ class Compact(CallbackSupportMixin, KernelEstimator):
                 ):
                     if interrupted:
                         break
-                    if progress.step(f"a model of {best[0].n_vectors} vectors"):
+                    if progress.step(f"a model of {counted(best[0].n_vectors, 'vector')}"):
                         raise KeyboardInterrupt
             except KeyboardInterrupt:
                 if best is None:
@@ -124,8 +125,8 @@ class Compact(CallbackSupportMixin, KernelEstimator):
         assert best is not None
         if interrupted:
             warnings.warn(
-                f"{type(self).__name__} was interrupted; the model has {best[0].n_vectors} vectors, chosen by "
-                "what was known by then. Fit again without interruption for the best one.",
+                f"{type(self).__name__} was interrupted; the model has {counted(best[0].n_vectors, 'vector')}, "
+                "chosen by what was known by then. Fit again without interruption for the best one.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -201,11 +202,10 @@ class Compact(CallbackSupportMixin, KernelEstimator):
 
         def kernel_of(width: float) -> Kernel:
             if shape is not None:
-                widths = tuple((width * shape).tolist())
+                widths = one_if_equal(width * shape)
                 return RBF(widths) if named == "rbf" else Laplacian(widths)
             return as_kernel(self.kernel, width, self.degree, self.coef0)
 
-        self._kernel_of = kernel_of
         observations = Observations(X, data.Y, data.weight, count, classify, loss)
         return SelectedRows(
             observations, kernel_of, has_width=has_width, n_features=data.X.shape[1],
@@ -217,7 +217,7 @@ class Compact(CallbackSupportMixin, KernelEstimator):
         n, d = data.X.shape
         d = 1 if self._is_precomputed else d
         k = data.Y.shape[1]
-        n_widths = d if isinstance(self.kernel, str) and self.kernel in ("rbf", "laplacian") else 1
+        n_widths = kernel_numbers(self._widest_kernel(d))
         largest = min(n, LARGEST if self.max_vectors is None else self.max_vectors)
         if self.max_bytes is not None:
             shape = {"n_features": d, "n_outputs": k, "dtype": self._data_dtype, "n_widths": n_widths}
@@ -233,6 +233,11 @@ class Compact(CallbackSupportMixin, KernelEstimator):
             largest = min(largest, self._fastest(largest, data, moved))
         return largest
 
+    def _widest_kernel(self, d: int) -> Kernel:
+        """The kernel with as many widths as it may have for d features."""
+        per_feature = isinstance(self.kernel, str) and self.kernel in ("rbf", "laplacian")
+        return as_kernel(self.kernel, (1.0,) * d if per_feature else 1.0, self.degree, self.coef0)
+
     def _fastest(self, largest: int, data: TrainingSet, moved: bool) -> int:
         """The most vectors whose single-row latency, measured here, stays below the limit.
 
@@ -241,9 +246,7 @@ class Compact(CallbackSupportMixin, KernelEstimator):
         assert self.max_latency_us is not None
         wanted = LATENCY_MARGIN * self.max_latency_us
         d, k = data.X.shape[1], data.Y.shape[1]
-        named = self.kernel if isinstance(self.kernel, str) else ""
-        ones = (1.0,) * d if named in ("rbf", "laplacian") else 1.0
-        kernel = as_kernel(self.kernel, ones, self.degree, self.coef0)
+        kernel = self._widest_kernel(d)
         row = data.X[:1]
 
         def latency(m: int) -> float:
@@ -274,19 +277,17 @@ class Compact(CallbackSupportMixin, KernelEstimator):
         centre, unit = self._target_scale
         coef, intercept = model.coef * unit, model.intercept * unit + centre
         if isinstance(model, RbfModel):
-            self.gamma_ = np.exp(model.log_widths) / np.square(self._unit)
+            self.gamma_ = one_if_equal(np.exp(model.log_widths) / np.square(self._unit))
             vectors = (model.vectors * self._unit + self._centre).astype(dtype)
             expansion = KernelExpansion(
-                RBF(tuple(self.gamma_.tolist())), vectors, coef.astype(dtype), intercept.astype(dtype)
+                RBF(self.gamma_), vectors, coef.astype(dtype), intercept.astype(dtype)
             )
             self._store(expansion.compact(), None)
             del self._centre, self._unit
         else:
             assert isinstance(model, RowModel)
-            kernel = self._kernel_of(choice.setting.width)
-            self.gamma_ = np.asarray(getattr(kernel, "gamma", 1.0))[()]
-            self._store_rows(data.X[model.rows], data.rows[model.rows], kernel, coef, intercept)
-            del self._kernel_of
+            self.gamma_ = np.asarray(getattr(model.kernel, "gamma", 1.0))[()]
+            self._store_rows(data.X[model.rows], data.rows[model.rows], model.kernel, coef, intercept)
         del self._target_scale, self._data_dtype
         self._fast: tuple[Any, ...] | None = None
 
