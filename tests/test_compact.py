@@ -30,7 +30,8 @@ from slimsvm.methods.compact.observations import Observations, whole_counts
 from slimsvm.methods.compact.ridge import ridge_search
 from slimsvm.methods.compact.search import _smoothed_best, ladder
 from slimsvm.readout import softmax
-from slimsvm.refinement import RoundedHinge
+from slimsvm.refinement import RbfModel, RoundedHinge
+from slimsvm.refinement.minibatch import refine_in_batches
 
 
 @parametrize_with_checks(
@@ -482,3 +483,58 @@ def test_blurred_errors_do_not_depend_on_the_size_of_the_outputs():
     Y = np.where(rng.random((50, 1)) < 0.5, 1.0, -1.0)
     data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.ones(50, dtype=int), True, RoundedHinge())
     np.testing.assert_allclose(data.errors(1e3 * outputs, 0.2), data.errors(outputs, 0.2), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "laplacian", "linear", "poly", "sigmoid", "precomputed", linear_kernel]
+)
+@pytest.mark.parametrize("max_bytes", [104, 150, 200])
+def test_bytes_are_a_limit_for_every_kernel(kernel, max_bytes):
+    X, y = make_banana(60, random_state=0)
+    X = linear_kernel(X) if kernel == "precomputed" else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = CompactSVC(max_bytes=max_bytes, kernel=kernel, random_state=0).fit(X, y)
+    assert stored_bytes(model.expansion_) <= max_bytes
+
+
+def test_one_width_is_one_number():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 3)) * [1.0, 10.0, 0.01]
+    y = np.sin(X[:, 0]) + X[:, 1] > 0
+    options = {"max_vectors": 3, "scale": False, "random_state": 0}
+    for one in (CompactSVC(metric="one", **options), CompactSVC(refine=False, **options)):
+        model = one.fit(X, y)
+        assert isinstance(model.gamma_, float)
+        assert isinstance(model.expansion_.kernel.gamma, float)
+    model = CompactSVC(metric="per_feature", **options).fit(X, y)
+    assert model.gamma_.shape == (3,)
+    assert len(model.expansion_.kernel.gamma) == 3
+
+
+@pytest.mark.parametrize("widths", ["fixed", "one"])
+def test_batches_leave_the_widths_in_proportion(widths):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 3))
+    start = RbfModel(X[:2], np.ones((2, 1)), np.zeros(1), np.log([0.1, 0.3, 7.0]))
+    Y, weights = np.sign(X[:, :1]), np.full((600, 1), 1 / 600)
+    found = refine_in_batches(
+        start, X, Y, weights, RoundedHinge(), np.full(1, 1e-3), widths=widths, n_epochs=2, rng=rng
+    )
+    assert np.ptp(found.log_widths - start.log_widths) < 1e-14
+    assert (found.log_widths[0] != start.log_widths[0]) == (widths == "one")
+
+
+def test_what_is_left_of_a_fit_that_failed_can_be_pickled():
+    X, y = make_banana(60, random_state=0)
+
+    def failing(*_, **__):
+        raise RuntimeError("no more")
+
+    for parameters in ({"refine": False}, {"refine": False, "max_latency_us": 1e-3}):
+        model = CompactSVC(**parameters)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(fitting, "choose", failing)
+            with pytest.raises((RuntimeError, BudgetError)):
+                model.fit(X, y)
+        assert pickle.loads(pickle.dumps(model)).get_params() == model.get_params()

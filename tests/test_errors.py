@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from slimsvm import LSSVC, LSSVR, FullSVC
+from slimsvm import LSSVC, LSSVR, EmpiricalSVC, FullSVC
 
 KINDS = {
     "LSSVC": LSSVC,
@@ -299,3 +299,23 @@ def test_precomputed_values_must_be_square(kind):
     model = kind(kernel="precomputed").fit(K, y)
     with pytest.raises(ValueError, match=r"X has 19 features, but .* is expecting 20"):
         model.predict(K[:, :19])
+
+
+def test_the_one_class_is_named_as_it_was_given():
+    X = np.zeros((4, 2))
+    for label, shown in (("a", "'a'"), (3, "3"), (True, "True")):
+        with pytest.raises(ValueError, match=f"it has one class: {shown}\\."):
+            LSSVC().fit(X, np.array([label] * 4))
+
+
+@pytest.mark.parametrize("solver", ["interior_point", "smo", "cd"])
+def test_a_solver_that_cannot_solve_the_loss(solver):
+    X, y = np.eye(4), [0, 0, 1, 1]
+    with pytest.raises(
+        ValueError, match=f"solver='{solver}' cannot solve loss='squared_hinge'; it takes 'auto', 'newton'"
+    ):
+        EmpiricalSVC(loss="squared_hinge", solver=solver).fit(X, y)
+    with pytest.raises(ValueError, match="solver='newton' cannot solve loss='hinge'"):
+        EmpiricalSVC(solver="newton").fit(X, y)
+    by_name = EmpiricalSVC(loss="squared_hinge", solver="newton").fit(X, y)
+    assert by_name.dual_coef_.tobytes() == EmpiricalSVC(loss="squared_hinge").fit(X, y).dual_coef_.tobytes()

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slimsvm import LSSVC, LSSVR, GreedyLSSVC, GreedyLSSVR
+from slimsvm import LSSVC, LSSVR, GreedyLSSVC, GreedyLSSVR, n_candidates_for
 from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.kernels import RBF
 from slimsvm.linalg import GrowingRows
 from slimsvm.methods.greedy.columns import ColumnCache
-from slimsvm.methods.greedy.search import FullSearch, GreedyRule, RandomSearch, n_candidates_for
+from slimsvm.methods.greedy.search import FullSearch, GreedyRule, RandomSearch
 from slimsvm.problem import KernelGram
 
 KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian"]

@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 import reference
 from contracts import D, KernelContract, row_blocks
+from slimsvm import LSSVC, FullSVC
 from slimsvm.kernels import (
     KERNELS,
     RBF,
@@ -313,3 +314,35 @@ def test_scale_says_when_it_overflows():
     with pytest.raises(ValueError, match="gamma must be 'scale', 'auto'"):
         resolve_gamma("wide", np.ones((2, 2)))
     np.testing.assert_array_equal(resolve_gamma([1, 2], np.ones((2, 2))), [1.0, 2.0])
+
+
+def test_a_function_is_given_csr_and_may_answer_in_csr():
+    X = np.random.default_rng(0).integers(0, 3, (30, 4)).astype(float)
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    S = sparse.csr_array(X)
+    wanted = LSSVC(kernel="linear").fit(X, y).decision_function(X)
+    for form in (S, sparse.csr_matrix(X), sparse.csc_array(X)):
+        model = LSSVC(kernel=lambda A, B: A @ B.T).fit(form, y)
+        np.testing.assert_allclose(model.decision_function(form), wanted, atol=1e-8)
+        np.testing.assert_allclose(model.decision_function(X), wanted, atol=1e-8)
+    for function in (
+        lambda A, B: np.minimum(A[:, :1], B[:, :1].T),
+        lambda A, B: (A[:, None] - B[None]).sum(axis=2),
+    ):
+        with pytest.raises(ValueError, match="kernel: the function failed on CSR rows"):
+            LSSVC(kernel=function).fit(S, y)
+    with pytest.raises(ValueError, match=r"returned an array of shape \(26, 4\)"):
+        LSSVC(kernel=lambda A, B: A).fit(S, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid", "laplacian"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_indices_of_64_bits(kernel, loss):
+    X = np.random.default_rng(0).integers(0, 3, (30, 4)).astype(float)
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    short = sparse.csr_array(X)
+    long = short.copy()
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    wanted = FullSVC(kernel=kernel, loss=loss).fit(short, y)
+    found = FullSVC(kernel=kernel, loss=loss).fit(long, y)
+    assert found.decision_function(long).tobytes() == wanted.decision_function(short).tobytes()

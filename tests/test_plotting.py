@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib
 
@@ -62,7 +63,7 @@ def test_the_lines_are_the_paths(paths):
 def test_sizes_in_other_units(paths, against):
     display = SizeScoreDisplay.from_path(paths["greedy"], against=against)
     np.testing.assert_array_equal(
-        display.lines_["model"].get_xdata(), getattr(paths["greedy"], against).astype(float)
+        display.lines_["model"].get_xdata(), np.sort(getattr(paths["greedy"], against).astype(float))
     )
 
 
@@ -125,3 +126,30 @@ except ImportError as error:
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "pip install 'slimsvm[plot]'" in out
+
+
+@pytest.mark.parametrize("latency", [[9.1, 8.3, 12.9], [5.0, 5.2, 5.1], [1.5, 90.0, 40.0], [5.0, 5.0, 5.0]])
+def test_latencies_have_ticks_and_a_line_that_goes_one_way(paths, latency, tmp_path):
+    path = replace(paths["greedy"], latency_us=np.array(latency))
+    display = SizeScoreDisplay.from_path(path, against="latency_us")
+    line = display.lines_["model"]
+    order = np.argsort(latency, kind="stable")
+    np.testing.assert_array_equal(line.get_xdata(), np.array(latency)[order])
+    np.testing.assert_array_equal(line.get_ydata(), path.scores[order])
+    assert display.chosen_points_["model"].get_xdata()[0] == latency[path.chosen]
+    display.figure_.savefig(tmp_path / "latency.png")
+    low, high = display.ax_.get_xlim()
+    shown = [
+        tick
+        for tick in display.ax_.get_xticklabels()
+        if low <= tick.get_position()[0] <= high and tick.get_text()
+    ]
+    assert len(shown) >= 2
+    assert len({tick.get_text() for tick in shown}) == len(shown)
+
+
+def test_one_vector_is_one_vector(paths):
+    path = replace(paths["greedy"], n_vectors=np.array([1.0, 1.0, 1.0]))
+    display = SizeScoreDisplay.from_path(path, reference=FullModel(1.0, 0.9))
+    words = {text.get_text() for text in display.ax_.get_legend().get_texts()}
+    assert words == {"SVC: 1 vector", "model: 1 vector chosen"}

@@ -253,3 +253,10 @@ class OnRows(BaseEstimator):
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("method", ["em", "fast"])
+def test_a_line_is_found_among_columns_of_very_different_size(method):
+    x = np.arange(1.0, 100.0)[:, None]
+    y = x[:, 0] + 5.0
+    assert RVR(method=method, kernel="linear").fit(x, y).score(x, y) > 0.999

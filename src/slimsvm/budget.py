@@ -83,11 +83,11 @@ def stored_bytes(expansion: KernelExpansion) -> int:
         n_features=expansion.vectors.shape[1],
         n_outputs=expansion.n_outputs,
         dtype=expansion.coef.dtype,
-        n_widths=_kernel_numbers(expansion.kernel),
+        n_widths=kernel_numbers(expansion.kernel),
     )
 
 
-def _kernel_numbers(kernel: object) -> int:
+def kernel_numbers(kernel: object) -> int:
     """How many numbers a kernel consists of; a kernel that is code has none to store."""
     if not is_dataclass(kernel):
         return 0

@@ -180,7 +180,7 @@ _NO_WIDTHS = np.empty(0)
 class _WidthKernel(_CoreKernel):
     """A kernel of scaled distances, with one width or one per feature."""
 
-    gamma: float | tuple[float, ...]
+    gamma: Any  # float or tuple of floats, made from a number or an array
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", _checked_gamma(self.gamma))
@@ -399,6 +399,9 @@ class Sigmoid(_CoreKernel):
 class FunctionKernel:
     """A user's function f(X, Z) -> (n, m) as a kernel; its answers are checked.
 
+    The function is given CSR rows (`scipy.sparse.csr_array`) where the data are sparse, as in scikit-learn, and may
+    answer with a dense or a sparse block.
+
     Examples
     --------
     >>> import numpy as np
@@ -410,7 +413,7 @@ class FunctionKernel:
 
     def __call__(self, X: Any, Z: Any, *, n_threads: int = 1) -> Array:
         X, Z = _pair(X, Z)
-        K = np.asarray(self.function(X, Z))
+        K = self._values(X, Z)
         if K.shape != (X.shape[0], Z.shape[0]):
             raise ValueError(
                 f"kernel: the function returned an array of shape {K.shape} for {X.shape[0]} and "
@@ -419,6 +422,18 @@ class FunctionKernel:
         if K.dtype.kind not in "fiub":
             raise ValueError(f"kernel: the function returned values of type {K.dtype}, not numbers.")
         return K.astype(X.dtype, copy=False)
+
+    def _values(self, X: Rows, Z: Rows) -> Array:
+        try:
+            K: Any = self.function(X, Z)
+        except (TypeError, ValueError, IndexError, AttributeError, NotImplementedError) as error:
+            if not (sparse.issparse(X) or sparse.issparse(Z)):
+                raise
+            raise ValueError(
+                f"kernel: the function failed on CSR rows ({type(error).__name__}: {error}); it is given sparse rows "
+                "where X is sparse. Let it take them, or give X as a dense array."
+            ) from error
+        return np.asarray(K.toarray() if sparse.issparse(K) else K)
 
     def diag(self, X: Any) -> Array:
         X = as_rows(X)
@@ -482,6 +497,8 @@ def is_positive_definite(kernel: Kernel) -> bool:
     return isinstance(kernel, RBF | Linear | Laplacian)
 
 
+# Widths that are as near to each other as this, relatively, are one width that was computed feature by feature.
+SAME_WIDTH = 1e-12
 # A standard deviation this small beside the mean is the rounding of constant entries.
 ROUNDING = 1e-13
 
@@ -528,6 +545,19 @@ def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> fl
     # constant X has no scale: its variance is what rounding left, and would give a huge gamma
     smallest = max(np.finfo(np.float64).tiny, (ROUNDING * mean) ** 2)
     return 1.0 / (d * variance) if variance > smallest else 1.0
+
+
+def one_if_equal(widths: Array) -> float | Array:  # (d,)
+    """One number where the widths of the features differ in nothing but rounding, else the widths.
+
+    Examples
+    --------
+    >>> one_if_equal(np.array([0.1 + 0.2, 0.3])), one_if_equal(np.array([0.1, 0.3]))
+    (0.3, array([0.1, 0.3]))
+    """
+    if np.ptp(widths) <= SAME_WIDTH * widths.max():
+        return float(widths.min())
+    return widths
 
 
 def as_kernel(kernel: Any, gamma: Any = 1.0, degree: int = 3, coef0: float = 0.0) -> Kernel:

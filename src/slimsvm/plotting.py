@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from .evaluation import folds_for, full_model, vector_path
 from .path import FullModel, VectorPath
+from .words import count
 
 # Blue, orange, green, purple, red, sky, olive: distinct for colour-blind readers, in this order.
 COLOURS = ("#2f6f9f", "#d9822b", "#3a8f6b", "#8a5fa8", "#b8433f", "#56a7d1", "#8c8a2b")
@@ -26,6 +27,8 @@ AXES = {
     "bytes": "bytes",
     "latency_us": "microseconds a row",
 }
+# An axis with fewer powers of two than this has round numbers as ticks instead.
+FEWEST_TICKS = 3
 # A model without vectors is drawn here: the axis of sizes is logarithmic.
 LEAST_SIZE = 0.5
 
@@ -195,15 +198,16 @@ class SizeScoreDisplay:
             linewidth=1.3,
             linestyle=dash,
             zorder=1,
-            label=f"{name}: {full.n_vectors:,.0f} vectors",
+            label=f"{name}: {count(full.n_vectors, 'vector', ',.0f')}",
         )
 
     def _draw_path(self, name: str, path: VectorPath, sizes: Any, number: int) -> None:
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        order = np.argsort(sizes, kind="stable")  # a larger model may be measured as the faster one
         bars = self.ax_.errorbar(
-            sizes,
-            path.scores,
-            yerr=path.errors,
+            sizes[order],
+            path.scores[order],
+            yerr=path.errors[order],
             color=colour,
             marker=marker,
             markersize=4.5,
@@ -211,7 +215,7 @@ class SizeScoreDisplay:
             elinewidth=0.9,
             capsize=2.5,
             zorder=3,
-            label=f"{name}: {path.n_vectors[path.chosen]:,.0f} vectors chosen",
+            label=f"{name}: {count(path.n_vectors[path.chosen], 'vector', ',.0f')} chosen",
         )
         self.error_bars_[name], self.lines_[name] = bars, bars.lines[0]
         (self.chosen_points_[name],) = self.ax_.plot(
@@ -228,11 +232,14 @@ class SizeScoreDisplay:
         )
 
     def _dress(self, against: str) -> None:
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+        from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
         ax = self.ax_
         ax.set_xscale("log", base=2)
-        ax.xaxis.set_major_locator(LogLocator(base=2, numticks=12))
+        low, high = np.log2(ax.get_xlim())
+        doublings = np.floor(high) - np.ceil(low) + 1
+        wide = doublings >= FEWEST_TICKS
+        ax.xaxis.set_major_locator(LogLocator(base=2, numticks=12) if wide else MaxNLocator(5, min_n_ticks=3))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.4g}"))
         names = {path.score_name for path in self.paths.values()}

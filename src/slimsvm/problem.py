@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .kernels import Kernel, Precomputed, is_positive_definite
 from .losses import Loss
 from .rows import Array, Rows, cast, distinct_rows
+from .words import count
 
 # The largest n x n matrix held in memory; larger ones are worked through in blocks of columns.
 DENSE_LIMIT_BYTES = 2 * 2**30
@@ -272,7 +273,7 @@ class Solution:
         known = "".join(f", {key} {value}" for key, value in facts.items())
         warnings.warn(
             f"{name}: {self.status.value} (reached {self.residual:.2g} after "
-            f"{self.n_iter} iterations{known}).",
+            f"{count(self.n_iter, 'iteration')}{known}).",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 
-def count(number: int, noun: str) -> str:
-    """A number and its noun, in the plural where it is due.
+def count(n: float, thing: str, number: str = "d") -> str:
+    """So many things, one of them in the singular.
+
+    Parameters
+    ----------
+    n : int or float
+    thing : str
+    number : str, default="d"
+        How the number is written, as in `format`.
 
     Examples
     --------
-    >>> count(1, "vector"), count(30, "vector")
-    ('1 vector', '30 vectors')
+    >>> count(1, "vector"), count(2, "vector"), count(1234.4, "vector", ",.0f")
+    ('1 vector', '2 vectors', '1,234 vectors')
     """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    written = format(n, number)
+    return f"{written} {thing}" if written == "1" else f"{written} {thing}s"
 
 
 def size_in_words(n_bytes: int) -> str:

@@ -19,6 +19,7 @@ from ..methods.compact.estimators import CompactSVC
 from ..path import FullModel
 from ..plotting import COLOURS, FAINT, GREY, INK, SizeScoreDisplay
 from ..rows import Array
+from ..words import count
 
 if TYPE_CHECKING:
     from .demo import Comparison
@@ -78,7 +79,7 @@ def draw_regions(ax: Any, comparison: Comparison, name: str) -> None:
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     ax.set_title(name, color=INK, fontsize=12, weight="bold", pad=7)
     ax.set_xlabel(
-        f"{row.n_vectors} vectors,  {row.bytes:,} bytes,  {100 * row.accuracy:.1f} % right",
+        f"{count(row.n_vectors, 'vector')},  {row.bytes:,} bytes,  {100 * row.accuracy:.1f} % right",
         color=INK,
         fontsize=10.5,
         labelpad=6,
@@ -111,7 +112,7 @@ def draw_path(ax: Any, comparison: Comparison) -> None:
     (star,) = ax.plot(own.n_vectors, own.accuracy, linestyle="none", marker="*", markersize=19, zorder=5,
                       color=MODEL_COLOURS["CompactSVC"], markeredgecolor="white")  # fmt: skip
     lines = [*display.reference_lines_.values(), star, *display.lines_.values()]
-    names = [f"SVC, searched: {full.n_vectors} vectors", "CompactSVC: its own choice", *machines]
+    names = [f"SVC, searched: {count(full.n_vectors, 'vector')}", "CompactSVC: its own choice", *machines]
     ax.legend(lines, names, frameon=False, labelcolor=INK, loc="lower right")
     ax.set_ylabel("accuracy on test rows", color=INK)
     ax.set_title(f"{problem.name}: what the size costs", loc="left", color=INK, fontsize=11.5, pad=10)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..losses import Hinge
 from ..rows import Array
+from ..words import count
 
 
 class Task(Protocol):
@@ -130,7 +131,7 @@ class Reduction:
         return replace(self, seconds=seconds)
 
     def __str__(self) -> str:
-        text = f"{self.method}: {self.n_before} to {self.n_after} vectors in {self.seconds:.3g} s"
+        text = f"{self.method}: {self.n_before} to {count(self.n_after, 'vector')} in {self.seconds:.3g} s"
         if len(self.values):
             text += f", {self.measure} {self.values[0]:.4g} to {self.values[-1]:.4g}"
         return text

@@ -106,7 +106,8 @@ def refine_in_batches(
             if progress is not None:
                 progress(epoch + 1)
     T, intercept, Z, moved = variables
-    log_widths = (start + moved if moving.size else start).astype(np.float64)
+    # the start as it was: rounding would make one width many
+    log_widths = model.log_widths + (moved.astype(np.float64) if moving.size else 0.0)
     return RbfModel(
         Z.astype(np.float64) * length + centre,
         (basis.T @ T).astype(np.float64),

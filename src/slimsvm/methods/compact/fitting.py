@@ -11,10 +11,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ...budget import bytes_for, max_vectors_for, single_row_latency_us
+from ...budget import bytes_for, kernel_numbers, max_vectors_for, single_row_latency_us
 from ...errors import BudgetError
 from ...expansion import KernelExpansion
-from ...kernels import RBF, Kernel, Laplacian, as_kernel, resolve_gamma
+from ...kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_gamma
 from ...refinement import RbfModel
 from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
@@ -214,7 +214,7 @@ class CompactFit:
     def _kernel_of(self, width: float) -> Kernel:
         """The kernel of training rows at a width."""
         if self._shape is not None:
-            widths = tuple((width * self._shape).tolist())
+            widths = one_if_equal(width * self._shape)
             return RBF(widths) if self.model.kernel == "rbf" else Laplacian(widths)
         return as_kernel(self.model.kernel, width, self.model.degree, self.model.coef0)
 
@@ -224,7 +224,7 @@ class CompactFit:
         n, d = self.data.X.shape
         d = 1 if self.data.precomputed else d
         k = self.data.Y.shape[1]
-        n_widths = d if isinstance(model.kernel, str) and model.kernel in ("rbf", "laplacian") else 1
+        n_widths = kernel_numbers(self._widest_kernel(d))
         largest = min(n, LARGEST if model.max_vectors is None else model.max_vectors)
         if model.max_bytes is not None:
             shape = {"n_features": d, "n_outputs": k, "dtype": dtype, "n_widths": n_widths}
@@ -240,6 +240,12 @@ class CompactFit:
             largest = min(largest, self._fastest(largest))
         return largest
 
+    def _widest_kernel(self, d: int) -> Kernel:
+        """The kernel with as many widths as it may have for d features."""
+        model = self.model
+        per_feature = isinstance(model.kernel, str) and model.kernel in ("rbf", "laplacian")
+        return as_kernel(model.kernel, (1.0,) * d if per_feature else 1.0, model.degree, model.coef0)
+
     def _fastest(self, largest: int) -> int:
         """The most vectors whose single-row latency, measured here, stays below the limit.
 
@@ -248,9 +254,7 @@ class CompactFit:
         model, X, dtype = self.model, self.data.X, self.data.X.dtype
         wanted = LATENCY_MARGIN * model.max_latency_us
         d, k = X.shape[1], self.data.Y.shape[1]
-        named = model.kernel if isinstance(model.kernel, str) else ""
-        ones = (1.0,) * d if named in ("rbf", "laplacian") else 1.0
-        kernel = as_kernel(model.kernel, ones, model.degree, model.coef0)
+        kernel = self._widest_kernel(d)
         row = X[:1]
 
         def latency(m: int) -> float:
@@ -282,14 +286,13 @@ class CompactFit:
         coef, intercept = found.coef * unit, found.intercept * unit + centre
         if isinstance(found, RbfModel):
             dtype = self.data.X.dtype
-            widths = np.exp(found.log_widths) / np.square(self._spread)
+            widths = one_if_equal(np.exp(found.log_widths) / np.square(self._spread))
             vectors = (found.vectors * self._spread + self._centre).astype(dtype)
-            moved = RBF(tuple(widths.tolist()))
+            moved = RBF(widths)
             expansion = KernelExpansion(moved, vectors, coef.astype(dtype), intercept.astype(dtype))
             return expansion.compact(), None
         assert isinstance(found, RowModel)
-        kernel = self._kernel_of(choice.setting.width)
-        trained = Trained.on_rows(self.data, kernel, coef, intercept, chosen=found.rows)
+        trained = Trained.on_rows(self.data, found.kernel, coef, intercept, chosen=found.rows)
         return trained.expansion, trained.support
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...losses import Squared
 from ...rows import Array
+from ...words import count
 from .curve import Curve, much_worse, negligible
 from .machines import Machine, Setting
 from .ridge import FEW_ROWS
@@ -374,7 +375,7 @@ def _grow(curve: Curve, state: _State, report: Callable[[str], None]) -> None:
     sizes = [size for size in state.ladder(setting.widths) if size == 1 or trial.machine.can_try(size)]
     for size, (outputs, errors) in zip(sizes, trial.grown(setting, sizes), strict=True):
         curve.add(size, outputs, errors)
-        report(f"{size} vectors, widths {setting.widths}: error {trial.mean(errors):.4g}")
+        report(f"{count(size, 'vector')}, widths {setting.widths}: error {trial.mean(errors):.4g}")
         if size > state.least and not curve.improves:
             break
 

@@ -31,6 +31,14 @@ _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+def _check_solver(solver: str, loss: str) -> None:
+    able = ("auto", "newton") if loss == "squared_hinge" else ("auto", *HINGE_SOLVERS)
+    if solver not in able:
+        raise ValueError(
+            f"solver={solver!r} cannot solve loss={loss!r}; it takes {', '.join(map(repr, able))}."
+        )
+
+
 def _check_memory(n: int, m: int) -> None:
     if 8 * n * m > 4 * DENSE_LIMIT_BYTES:
         raise MemoryError(
@@ -66,9 +74,9 @@ class EmpiricalSVC(KernelClassifier):
         "orthogonal" is for the linear kernel: the vectors are the unit inputs, h(x) = x, and the machine is the
         linear SVM itself.
     <kernel>
-    solver : {"auto", "interior_point", "smo", "cd"}, default="auto"
-        For the hinge loss; the squared hinge is solved by Newton's method. "auto" tries pairs of coefficients
-        ("smo") where they are quick and takes the interior point otherwise.
+    solver : {"auto", "interior_point", "smo", "cd", "newton"}, default="auto"
+        The squared hinge is solved by Newton's method, "newton"; the others are for the hinge loss, where "auto" tries
+        pairs of coefficients ("smo") where they are quick and takes the interior point otherwise.
     tol : float, default=1e-6
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None
@@ -115,7 +123,7 @@ class EmpiricalSVC(KernelClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "vectors": [StrOptions({"selected", "orthogonal"})],
-        "solver": [StrOptions({"auto", *HINGE_SOLVERS})],
+        "solver": [StrOptions({"auto", "newton", *HINGE_SOLVERS})],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -158,6 +166,7 @@ class EmpiricalSVC(KernelClassifier):
         self.n_jobs = n_jobs
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        _check_solver(self.solver, self.loss)
         if self.vectors == "orthogonal":
             vectors, H, support = _unit_inputs(kernel, data.X)
         else:

@@ -16,6 +16,7 @@ from ...readout import Probability
 from ...rows import Array
 from ...threads import n_threads
 from ...training import Trained, TrainingSet
+from ...words import count
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
 from ..documentation import documented
 from .expectation_maximisation import fit_em
@@ -112,7 +113,7 @@ def warn_if_unfinished(fits: list[SparseBayes], name: str, method: str) -> None:
         if not fit.converged:
             what = "gain of the next step" if method == "fast" else "last change of log precision"
             warnings.warn(
-                f"{name}: stopped after {fit.n_iter} iterations ({what} {fit.gain:.2g}); "
+                f"{name}: stopped after {count(fit.n_iter, 'iteration')} ({what} {fit.gain:.2g}); "
                 "raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,

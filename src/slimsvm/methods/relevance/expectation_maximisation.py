@@ -26,6 +26,10 @@ from .sparse_bayes import CandidateColumns, SparseBayes
 # EM raises the precision of a useless column by about s a round, without end: at this multiple of s (its
 # information in the data) the column leaves.
 USELESS = 100.0
+# Columns whose sums of squares are within this factor begin with one precision. Beyond it, one precision would hold the
+# small ones (the constant beside products of large numbers) at zero until they leave as useless: then precisions in
+# proportion to the sums of squares are a second start, and the likelier model is kept.
+SAME_SIZE = 10.0
 # EM steps of the first round of the probit classifier, at one factorisation.
 FIRST_ROUND = 100
 
@@ -54,14 +58,28 @@ def fit_em(
     max_iter : int
         Limit of the rounds.
     """
-    n = float(weight.sum())
     columns = np.arange(source.n_columns)
     Phi = source.take(columns)
     size = weight @ np.square(Phi)
-    columns, Phi = columns[size > 0], Phi[:, size > 0]
+    columns, Phi, size = columns[size > 0], Phi[:, size > 0], size[size > 0]
+    starts = [np.full(len(columns), float(size.mean()))]
+    if size.max(initial=0.0) > SAME_SIZE * size.min(initial=np.inf):
+        starts.append(size)
+    fits = [
+        _from_start(columns, Phi, y, weight, start / len(columns), gaussian, tol, max_iter)
+        for start in starts
+    ]
+    return max(fits, key=lambda fit: fit.log_marginal_likelihood)
+
+
+def _from_start(
+    columns: Array, Phi: Array, y: Array, weight: Array, start: Array, gaussian: bool, tol: float, max_iter: int
+) -> SparseBayes:  # fmt: skip
+    """EM from these precisions, which are counted in those of the noise."""
+    n = float(weight.sum())
     variance = float(weight @ np.square(y - weight @ y / n)) / n if gaussian else 1.0
     beta = 1.0 / (FIRST_NOISE * variance) if variance > 0 and gaussian else 1.0
-    precision = np.full(len(columns), beta * float(size.mean()) / len(columns))
+    precision = beta * start
     mean = np.zeros(len(columns))
     moved, n_iter, converged = np.inf, 0, False
     for n_iter in range(1, max_iter + 1):
@@ -108,16 +126,25 @@ def _finished(
 ) -> SparseBayes:  # fmt: skip
     """Posterior and marginal likelihood at the final precisions."""
     if gaussian:
-        covariance = _covariance(Phi, beta * weight, precision)
-        mean = beta * (covariance @ (Phi.T @ (weight * y)))
+        # by orthogonal factors: where targets have no noise, products would leave nothing but rounding
+        root = np.sqrt(beta * weight)
+        scale = 1.0 / np.sqrt(precision)
+        Q, R = linalg.qr(
+            np.vstack([root[:, None] * Phi * scale, np.eye(len(scale))]), mode="economic", check_finite=False
+        )
+        mean = scale * linalg.solve_triangular(R, Q[: len(y)].T @ (root * y), check_finite=False)
+        half = scale[:, None] * linalg.solve_triangular(R, np.eye(len(scale)), check_finite=False)
+        covariance = half @ half.T
+        log_determinant = 2.0 * float(np.log(scale / np.abs(np.diagonal(R))).sum())
         error = float(weight @ np.square(y - Phi @ mean))
         fit = 0.5 * (float(weight.sum()) * np.log(beta / (2.0 * np.pi)) - beta * error)
         fit -= 0.5 * float(precision @ mean**2)
     else:
         mean, f, fit = posterior_mode(Phi, y, weight, precision, mean)
         covariance = _covariance(Phi, weight * expit(f) * expit(-f), precision)
-    sign, log_determinant = np.linalg.slogdet(covariance)
-    likelihood = fit + 0.5 * float(np.log(precision).sum() + (log_determinant if sign > 0 else -np.inf))
+        sign, log_determinant = np.linalg.slogdet(covariance)
+        log_determinant = float(log_determinant) if sign > 0 else -np.inf
+    likelihood = fit + 0.5 * (float(np.log(precision).sum()) + log_determinant)
     return SparseBayes(columns, mean, covariance, precision, beta, likelihood, n_iter, moved, converged)
 
 
