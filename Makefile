@@ -48,6 +48,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp
 	$(BIN)/codespell .
 

@@ -24,11 +24,12 @@ from slimsvm.budget import single_row_latency_us, stored_bytes
 from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
 from slimsvm.losses import Squared
 from slimsvm.methods.compact import fitting, moved
+from slimsvm.methods.compact.choice import ladder
 from slimsvm.methods.compact.curve import Curve
 from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, whole_counts
 from slimsvm.methods.compact.ridge import ridge_search
-from slimsvm.methods.compact.search import _smoothed_best, ladder
+from slimsvm.methods.compact.search import _smoothed_best
 from slimsvm.readout import softmax
 from slimsvm.refinement import RbfModel, RoundedHinge
 from slimsvm.refinement.minibatch import refine_in_batches

@@ -24,7 +24,7 @@ from slimsvm import (
     reduce,
 )
 from slimsvm.kernels import RBF
-from slimsvm.methods.base import FittedModel
+from slimsvm.methods.fitted import FittedModel
 
 ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 75)
 

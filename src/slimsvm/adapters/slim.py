@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin, Transfor
 
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
-from ..methods.base import DecidesMixin, FittedModel, PredictsMixin
+from ..methods.fitted import DecidesMixin, FittedModel, PredictsMixin
 from ..model import Model
 from ..readout import FeaturesReadout, InlierReadout, Readout, ValueReadout
 from ..rows import Array

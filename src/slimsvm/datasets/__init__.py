@@ -4,7 +4,8 @@ The ``make_*`` functions draw artificial data and need nothing. ``load`` and ``l
 published sets from files that are not part of the library; ``CATALOGUE`` says what each one is.
 """
 
-from slimsvm.datasets.catalogue import CATALOGUE, OpenMLSource, PublishedSet
+from slimsvm.datasets.catalogue import CATALOGUE
+from slimsvm.datasets.entries import OpenMLSource, PublishedSet
 from slimsvm.datasets.generators import (
     make_banana,
     make_checkerboard,

@@ -7,16 +7,10 @@ left over), where the published files drew the class of each row at random.
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-Features: TypeAlias = NDArray[np.float64]
-Labels: TypeAlias = NDArray[np.int64]
-Seed: TypeAlias = int | np.random.RandomState | None
+from .drawing import Features, Labels, Seed, check_count, check_noise, labels, shuffled
 
 # Breiman's triangular waves on 21 points: height 6, centred on points 11, 15 and 7 (1-based).
 _WAVES = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[11], [15], [7]])), 0.0)
@@ -81,13 +75,13 @@ def make_twonorm(
     >>> X.shape, bool(((X.sum(axis=1) > 0) == (y > 0)).mean() > 0.95)
     ((1000, 20), True)
     """
-    _check_count("n_samples", n_samples)
-    _check_count("n_features", n_features)
+    check_count("n_samples", n_samples)
+    check_count("n_features", n_features)
     rng = check_random_state(random_state)
-    y = _labels(n_samples, (-1, 1))
+    y = labels(n_samples, (-1, 1))
     centre = 2.0 / np.sqrt(n_features)
     X = rng.standard_normal((n_samples, n_features)) + centre * y[:, None]
-    return _shuffled(X, y, rng)
+    return shuffled(X, y, rng)
 
 
 def make_ringnorm(
@@ -132,15 +126,15 @@ def make_ringnorm(
     >>> bool(X[y == 1].var() > 3 * X[y == -1].var())
     True
     """
-    _check_count("n_samples", n_samples)
-    _check_count("n_features", n_features)
+    check_count("n_samples", n_samples)
+    check_count("n_features", n_features)
     rng = check_random_state(random_state)
-    y = _labels(n_samples, (-1, 1))
+    y = labels(n_samples, (-1, 1))
     wide = (y == 1)[:, None]
     scale = np.where(wide, 2.0, 1.0)
     centre = np.where(wide, 0.0, 2.0 / np.sqrt(n_features))
     X = scale * rng.standard_normal((n_samples, n_features)) + centre
-    return _shuffled(X, y, rng)
+    return shuffled(X, y, rng)
 
 
 def make_waveform(
@@ -187,16 +181,16 @@ def make_waveform(
     """
     if n_classes not in (2, 3):
         raise ValueError(f"n_classes must be 2 or 3, but is {n_classes!r}.")
-    _check_count("n_samples", n_samples)
+    check_count("n_samples", n_samples)
     rng = check_random_state(random_state)
-    y = _labels(n_samples, (0, 1, 2))
+    y = labels(n_samples, (0, 1, 2))
     first, second = np.array(_WAVE_PAIRS)[y].T
     u = rng.uniform(size=(n_samples, 1))
     X = u * _WAVES[first] + (1.0 - u) * _WAVES[second]
     X += rng.standard_normal(X.shape)
     if n_classes == 2:
         y = np.where(y == _WAVEFORM_POSITIVE, 1, -1).astype(np.int64)
-    return _shuffled(X, y, rng)
+    return shuffled(X, y, rng)
 
 
 def make_two_spirals(
@@ -242,8 +236,8 @@ def make_two_spirals(
     >>> X[:2].tolist(), y[:2].tolist()
     ([[6.5, 0.0], [-6.5, -0.0]], [1, -1])
     """
-    _check_count("n_samples", n_samples)
-    _check_noise(noise)
+    check_count("n_samples", n_samples)
+    check_noise(noise)
     rng = check_random_state(random_state)
     n_steps = (n_samples + 1) // 2
     inwards = np.repeat(np.linspace(0.0, 1.0, n_steps), 2)[:n_samples]
@@ -253,7 +247,7 @@ def make_two_spirals(
     X = radius[:, None] * np.column_stack((np.cos(angle), np.sin(angle)))
     if noise > 0.0:
         X += noise * rng.standard_normal(X.shape)
-    return _shuffled(X, y, rng) if shuffle else (X, y)
+    return shuffled(X, y, rng) if shuffle else (X, y)
 
 
 def make_checkerboard(
@@ -290,9 +284,9 @@ def make_checkerboard(
     >>> bool(((X[:, 0] * X[:, 1] > 0) == (y > 0)).all())
     True
     """
-    _check_count("n_samples", n_samples)
-    _check_count("n_tiles", n_tiles)
-    _check_noise(noise)
+    check_count("n_samples", n_samples)
+    check_count("n_tiles", n_tiles)
+    check_noise(noise)
     rng = check_random_state(random_state)
     X = rng.uniform(size=(n_samples, 2))
     column, row = np.floor(X * n_tiles).astype(np.int64).T
@@ -339,13 +333,13 @@ def make_ripley(n_samples: int = 250, *, random_state: Seed = None) -> tuple[Fea
     >>> bool(X[y == 1, 1].mean() > X[y == -1, 1].mean())
     True
     """
-    _check_count("n_samples", n_samples)
+    check_count("n_samples", n_samples)
     rng = check_random_state(random_state)
-    y = _labels(n_samples, (-1, 1))
+    y = labels(n_samples, (-1, 1))
     centres = np.array([_RIPLEY_CENTRES[-1], _RIPLEY_CENTRES[1]])
     centre = centres[(y + 1) // 2, rng.randint(2, size=n_samples)]
     X = centre + np.sqrt(_RIPLEY_VARIANCE) * rng.standard_normal((n_samples, 2))
-    return _shuffled(X, y, rng)
+    return shuffled(X, y, rng)
 
 
 def make_banana(
@@ -382,31 +376,11 @@ def make_banana(
     >>> X.shape, sorted(set(y.tolist()))
     ((400, 2), [-1, 1])
     """
-    _check_count("n_samples", n_samples)
-    _check_noise(noise)
+    check_count("n_samples", n_samples)
+    check_noise(noise)
     rng = check_random_state(random_state)
-    y = _labels(n_samples, (-1, 1))
+    y = labels(n_samples, (-1, 1))
     t = rng.uniform(-_BANANA_REACH, _BANANA_REACH, size=n_samples)
     X = y[:, None] * (np.column_stack((t, t**2)) - np.array(_BANANA_OFFSET))
     X += noise * rng.standard_normal(X.shape)
-    return _shuffled(X, y, rng)
-
-
-def _labels(n_samples: int, classes: tuple[int, ...]) -> Labels:
-    """Give each class its share of the rows, in turn."""
-    return np.resize(np.array(classes, dtype=np.int64), n_samples)
-
-
-def _shuffled(X: Features, y: Labels, rng: np.random.RandomState) -> tuple[Features, Labels]:
-    order = rng.permutation(len(y))
-    return np.ascontiguousarray(X[order]), y[order]
-
-
-def _check_count(name: str, value: object) -> None:
-    if not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, but is {value!r}.")
-
-
-def _check_noise(noise: float) -> None:
-    if not (np.isfinite(noise) and noise >= 0.0):
-        raise ValueError(f"noise must be a standard deviation of at least 0, but is {noise!r}.")
+    return shuffled(X, y, rng)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slimsvm.datasets.catalogue import OpenMLSource, PublishedSet
+from slimsvm.datasets.entries import OpenMLSource, PublishedSet
 from slimsvm.errors import DataFormatError
 
 

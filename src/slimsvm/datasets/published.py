@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from slimsvm.datasets import openml
-from slimsvm.datasets.catalogue import CATALOGUE, PublishedSet
+from slimsvm.datasets.catalogue import CATALOGUE
+from slimsvm.datasets.entries import PublishedSet
 from slimsvm.errors import DataFormatError
 
 Features: TypeAlias = NDArray[np.float64] | NDArray[np.float32]

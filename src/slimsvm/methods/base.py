@@ -1,4 +1,4 @@
-"""The one `fit` and the one `predict`: what all estimators share.
+"""The one `fit`: what all estimators share (`fitted` has the one `predict`).
 
 fit: validate -> TrainingSet -> kernel -> `_train`, which each method writes -> store. A fitted estimator holds two
 values, `expansion_` and `readout_`, and what only its method knows; everything else is seen through them.
@@ -15,20 +15,19 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from ..expansion import KernelExpansion
-from ..inputs import Inputs
 from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
-from ..model import Model
 from ..readout import Readout, ValueReadout, label_readout
-from ..rows import Array, Rows, as_rows
+from ..rows import Array, Rows
 from ..threads import n_threads, one_blas_thread
 from ..training import Trained, TrainingSet, class_weights, part_of_rows
+from .fitted import DecidesMixin, FittedModel, PredictsMixin
 from .progress import FitProgress
 
 # What stays of a fitted estimator when its model is replaced by a smaller one.
@@ -76,143 +75,6 @@ class Run:
     def name(self) -> str:
         """Name of the estimator, for messages."""
         return type(self.estimator).__name__
-
-
-class FittedModel(BaseEstimator):
-    """A fitted model seen from outside: its parts, and its outputs for rows.
-
-    A subclass has `expansion_` and `readout_` once it is fitted, as attributes or as properties.
-    """
-
-    expansion_: KernelExpansion
-    readout_: Any
-    n_jobs: int | None
-
-    @property
-    def model_(self) -> Model:
-        """The whole model as a value: inputs, expansion, readout."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        n_features = getattr(self, "n_features_in_", self.expansion_.vectors.shape[1])
-        return Model(
-            Inputs(int(n_features), None if names is None else tuple(names)), self.expansion_, self.readout_
-        )
-
-    @property
-    def support_vectors_(self) -> Any:
-        """The vectors, of shape (n_vectors, n_features)."""
-        check_is_fitted(self)
-        return self.expansion_.vectors
-
-    @property
-    def dual_coef_(self) -> Array:
-        """Coefficients of shape (n_outputs, n_vectors)."""
-        check_is_fitted(self)
-        return self.expansion_.coef.T
-
-    @property
-    def intercept_(self) -> Array:
-        """Intercepts of shape (n_outputs,), added to the outputs."""
-        check_is_fitted(self)
-        return self.expansion_.intercept
-
-    @property
-    def n_vectors_(self) -> int:
-        """Number of vectors."""
-        check_is_fitted(self)
-        return self.expansion_.n_vectors
-
-    @property
-    def gamma_(self) -> float | Array:
-        """Width of the kernel, or factor of its products; an array if each feature has its own."""
-        check_is_fitted(self)
-        gamma = getattr(self.expansion_.kernel, "gamma", None)
-        if gamma is None:
-            raise AttributeError(f"the kernel of this {type(self).__name__} has no gamma.")
-        return np.array(gamma) if isinstance(gamma, tuple) else gamma
-
-    def _rows(self, X: Any) -> Rows:
-        """Rows as the model takes them, checked."""
-        check_is_fitted(self)
-        return as_rows(
-            validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-            )
-        )
-
-    def _outputs(self, X: Any) -> Array:  # (n, n_outputs)
-        """Outputs of the expansion; rows that need no check take the short way."""
-        threads = 1 if self.n_jobs is None else n_threads(self.n_jobs)
-        if "feature_names_in_" not in self.__dict__:
-            expansion: KernelExpansion | None = getattr(self, "expansion_", None)
-            outputs = None if expansion is None else expansion.plain_outputs(X, threads)
-            if outputs is not None:
-                return outputs
-        X = self._rows(X)
-        with one_blas_thread():
-            return self.expansion_(X, n_threads=threads)
-
-
-class PredictsMixin:
-    """`predict`: what the readout makes of the outputs."""
-
-    def predict(self: Any, X: Any) -> Array:
-        """Class or value of each row of X.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,), or (n, n_targets) for a model of several targets
-        """
-        outputs = self._outputs(X)
-        return self.readout_.answer(outputs)
-
-
-class DecidesMixin(PredictsMixin):
-    """Classes, and the outputs that decide between them."""
-
-    @property
-    def classes_(self: Any) -> Array:
-        """The class labels."""
-        check_is_fitted(self)
-        classes: Array = self.readout_.classes
-        return classes
-
-    def decision_function(self: Any, X: Any) -> Array:
-        """Outputs for the rows of X.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,) for two classes, (n, n_classes) for more
-            Positive means the second class of `classes_`; with more classes the largest wins.
-        """
-        outputs = self._outputs(X)
-        return self.readout_.scores(outputs)
-
-
-class ProbabilitiesMixin:
-    """`predict_proba`, for classifiers whose outputs have a probability."""
-
-    def predict_proba(self: Any, X: Any) -> Array:
-        """Probability of each class; the largest is that of the class `predict` gives.
-
-        Parameters
-        ----------
-        X : array-like or CSR of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-        """
-        outputs = self._outputs(X)
-        return self.readout_.probabilities(outputs)
 
 
 class TrainedEstimator(FittedModel):

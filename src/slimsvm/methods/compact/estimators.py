@@ -16,7 +16,8 @@ from ...readout import Probability
 from ...refinement import RoundedHinge, RoundedInsensitive
 from ...rows import Array
 from ...training import Trained, TrainingSet
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..fitted import ProbabilitiesMixin
 from ..progress import CallbackSupportMixin
 from .calibration import fit_temperature
 from .fitting import STAGES, CompactFit

@@ -20,10 +20,11 @@ from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
+from .choice import Choice, Limits
 from .machines import Machine
 from .moved import MovedVectors
 from .observations import Observations
-from .search import LARGEST, Choice, Limits, choose
+from .search import LARGEST, choose
 from .selected import RowModel, SelectedRows
 
 # CSR rows are made dense, so that vectors can move, if they then take at most this.

@@ -16,7 +16,8 @@ from ...rows import Array
 from .observations import Observations
 
 # Columns of the kernel matrix: a compact model has fewer vectors than that. Up to so many rows all are columns.
-COLUMNS, FEW_ROWS = 128, 256
+COLUMNS = 128
+FEW_ROWS = 256
 # Widths times the number of (scaled) features, and penalties; the optimum lies inside on all data we have seen.
 WIDTHS = 2.0 ** np.arange(-8, 6)
 PENALTIES = 2.0 ** np.arange(-9, 10)

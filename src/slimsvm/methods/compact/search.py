@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import itemgetter
 
 import numpy as np
@@ -17,13 +17,15 @@ import numpy as np
 from ...losses import Squared
 from ...rows import Array
 from ...words import count
+from .choice import Choice, Limits, ladder
 from .curve import Curve, much_worse, negligible
 from .machines import Machine, Setting
 from .ridge import FEW_ROWS
 from .trial import FOLDS, Trial
 
 # Rows for the search over settings, and for that over sizes; above, a random part of them serves.
-SETTING_ROWS, SIZE_ROWS = 2_000, 10_000
+SETTING_ROWS = 2_000
+SIZE_ROWS = 10_000
 # Folds that are used of the FOLDS when rows are many enough.
 FEW_FOLDS = 2
 # The grid around what ridge regression found: factors on the width (and on the penalty with it, because a wider
@@ -58,70 +60,6 @@ FEW_MISTAKES = 0.05
 LEAST_TRIED = 16
 # Without a budget, models grow to at most this many vectors.
 LARGEST = 512
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was chosen, and how it did on held-out rows.
-
-    Parameters
-    ----------
-    machine : Machine
-        With the chosen scaling.
-    setting : Setting
-    sizes : list of int
-        Sizes to grow through; the last is the chosen one.
-    outputs, groups, weight : arrays of shape (n_held, k), (n_held,), (n_held,)
-        Held-out outputs of the chosen setting and size, with classes and weights.
-    table : list of (kind of widths, size, error, standard error)
-    interrupted : bool
-    to_the_end : bool
-        Whether the last fit goes on until nothing is gained. Where mistakes are many, ending early is part of what
-        the folds have tried: more iterations fit the noise.
-    """
-
-    machine: Machine
-    setting: Setting
-    sizes: list[int]
-    outputs: Array
-    groups: Array
-    weight: Array
-    table: list[tuple[str, int, float, float]] = field(default_factory=list)
-    interrupted: bool = False
-    to_the_end: bool = True
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the user has fixed: None means that it is searched for.
-
-    Parameters
-    ----------
-    max_vectors : int
-    wished : bool
-        Whether the user has named that number.
-    width, penalty : float or None
-    kinds : tuple of str
-        Kinds of widths to choose from, the ones that learn less first.
-    """
-
-    max_vectors: int
-    wished: bool
-    width: float | None
-    penalty: float | None
-    kinds: tuple[str, ...]
-
-
-def ladder(largest: int, *, halves: bool = True) -> list[int]:
-    """Sizes 1, 2, 3, 4, 6, 8, 12, ... up to and including `largest`; without halves 1, 2, 4, 8, ...
-
-    Examples
-    --------
-    >>> ladder(10)
-    [1, 2, 3, 4, 6, 8, 10]
-    """
-    sizes = {largest, *(2**i for i in range(31)), *(3 * 2**i for i in range(30) if halves)}
-    return sorted(size for size in sizes if size <= largest)
 
 
 def choose(

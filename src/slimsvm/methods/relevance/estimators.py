@@ -17,8 +17,9 @@ from ...rows import Array
 from ...threads import n_threads
 from ...training import Trained, TrainingSet
 from ...words import count
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor, ProbabilitiesMixin, Run
+from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
+from ..fitted import ProbabilitiesMixin
 from .expectation_maximisation import fit_em
 from .marginal_likelihood import fit_bernoulli, fit_gaussian
 from .sparse_bayes import CandidateColumns, SparseBayes

@@ -13,8 +13,9 @@ from ...problem import make_dictionary
 from ...readout import Probability
 from ...solvers.reweighted import reweighted, trained_on_columns, warn_empty, without_effect
 from ...training import Trained, TrainingSet
-from ..base import KernelClassifier, ProbabilitiesMixin, Run
+from ..base import KernelClassifier, Run
 from ..documentation import documented
+from ..fitted import ProbabilitiesMixin
 from .expectation_maximisation import probit_round
 
 

@@ -1,0 +1,44 @@
+"""Distances and products of CSR rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ..rows import Array, Rows, block_slices, scale_columns, squared_norms
+
+
+def row_products(X: Rows, Z: Rows) -> Array:  # (n, m)
+    """Products of the rows of X with those of Z."""
+    products = X @ Z.T
+    return products.toarray() if sparse.issparse(products) else np.asarray(products)
+
+
+# Distances of CSR rows are taken from norms and products, whose rounding is a share NORMS_ERROR of the norms at the
+# very worst and a ten-thousandth of it as a rule. Norms up to SURE_NORMS leave an error of 1e-12 in the exponent; where
+# they are larger, the differences themselves are needed, unless the kernel value is beyond the range of exp anyway.
+SURE_NORMS = 2000.0
+SURELY_ZERO = 746.0
+NORMS_ERROR = 1e-10
+# Rows with more entries than this share of their features are better made dense.
+CROWDED = 1 / 16
+
+
+def is_crowded(X: Rows) -> bool:
+    """Whether the rows are better made dense."""
+    return not sparse.issparse(X) or X.nnz > CROWDED * X.shape[0] * X.shape[1]
+
+
+def squared_differences(X: Rows, Z: Rows, pairs: tuple[Array, Array], root: Array) -> Array:
+    """Squared distances of pairs of rows, by differences of their entries times `root`."""
+    X, Z = sparse.csr_array(X), sparse.csr_array(Z)
+    out = np.empty(pairs[0].size)
+    entries = 1 + (X.nnz + Z.nnz) // (X.shape[0] + Z.shape[0])
+    for part in block_slices(out.size, 64 * entries):
+        difference = sparse.csr_array(X[pairs[0][part]] - Z[pairs[1][part]])
+        difference.data = np.clip(difference.data, -LARGEST, LARGEST)  # times a width of 0 it must be 0
+        out[part] = squared_norms(scale_columns(difference, root))
+    return out
+
+
+LARGEST = np.finfo(np.float64).max
