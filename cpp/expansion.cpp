@@ -59,11 +59,14 @@ constexpr Index sampled = 27;
 // a mean would be drawn away from all the vectors by a single one far from the others.
 template <class T>
 void centre(const Job<T>& job, T* to) {
+  const T* end = job.vectors + job.m * job.d;
   for (Index j = 0; j < job.d && job.m > 0; j += lanes<T>) {
     const Index count = job.d - j < lanes<T> ? job.d - j : lanes<T>;
     Vec<T> v[sampled];
-    for (Index i = 0; i < sampled; ++i)
-      v[i] = load_first<T>(job.vectors + i * job.m / sampled * job.d + j, count);
+    for (Index i = 0; i < sampled; ++i) {
+      const T* from = job.vectors + i * job.m / sampled * job.d + j;
+      v[i] = load_as<T>(from, end - from < lanes<T> ? count : lanes<T>);  // the rest is not used
+    }
     for (Index left = sampled / 3; left > 0; left /= 3)
       for (Index i = 0; i < left; ++i) v[i] = median<T>(v + 3 * i);
     std::memcpy(to + j, v, static_cast<std::size_t>(count) * sizeof(T));
