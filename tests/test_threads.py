@@ -16,6 +16,10 @@ from slimsvm.datasets import make_banana
 from slimsvm.threads import n_threads, one_blas_thread
 
 
+def set_num_threads(library, number):
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
 def limits():
     return [
         library.get_num_threads()
@@ -25,11 +29,17 @@ def limits():
 
 @pytest.fixture(autouse=True)
 def two_blas_threads():
-    with threadpool_limits(2, user_api="blas"):
-        if set(limits()) != {2}:
-            pytest.skip("the BLAS here cannot be given two threads")
-        yield
-        assert set(limits()) == {2}
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    before = limits()
+    for library in libraries:
+        set_num_threads(library, 2)  # not by threadpool_limits, which lets no other thread change them
+    if set(limits()) != {2}:
+        pytest.skip("the BLAS here cannot be given two threads")
+    yield
+    after = limits()
+    for library, number in zip(libraries, before, strict=True):
+        set_num_threads(library, number)
+    assert set(after) == {2}
 
 
 def test_one_inside_and_as_before_outside():

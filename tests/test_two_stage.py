@@ -1,5 +1,7 @@
 """Laws of the two-stage machines (Xia, Li and Irwin)."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -191,3 +193,13 @@ def test_obvious_models_and_clear_errors():
 )
 def test_estimator_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("n_vectors", [100, 128])
+def test_vectors_at_the_limit_of_double_precision_do_not_warn(n_vectors):
+    X, y = make_banana(400, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = TwoStageLSSVC(n_vectors=n_vectors, max_iter=3).fit(X, y)
+    assert model.loss_ <= model.forward_loss_[-1]

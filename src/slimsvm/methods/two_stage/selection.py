@@ -39,6 +39,8 @@ CANCELLATION = 1e-6
 DEPENDENT = 1e-10
 # An exchange must lower the loss by this share of the squared targets; less is rounding, and could go on.
 WORTHWHILE = 1e-10
+# What a chosen column of length one adds to the others is not taken for less.
+ROUNDING = 1e-15
 # Residuals below this share of the targets are rounding.
 NOTHING_LEFT = 1e-12
 
@@ -172,7 +174,11 @@ class TwoStage:
     def _directions(self) -> Array:  # (m, m)
         """For each chosen column the direction, in the basis, that it alone adds to the span."""
         W = self._V.rows[:, self.chosen]  # the chosen columns in the basis
-        dual = linalg.inv(W, check_finite=False)
+        # columns of one length, by orthogonal factors: near the limit of the basis the inverse itself is rounding
+        Q, R = linalg.qr(W / np.sqrt(np.einsum("ij,ij->j", W, W)), check_finite=False)
+        diagonal = np.einsum("ii->i", R)
+        diagonal[:] = np.where(np.abs(diagonal) < ROUNDING, np.copysign(ROUNDING, diagonal), diagonal)
+        dual = linalg.solve_triangular(R, Q.T, check_finite=False)
         return dual / np.sqrt(np.einsum("ij,ij->i", dual, dual))[:, None]
 
     def _examine(self, place: int, direction: Array) -> bool:
