@@ -24,7 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
 from ..readout import Readout, ValueReadout, label_readout
-from ..rows import Array, Rows
+from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
 from ..training import Trained, TrainingSet, class_weights, part_of_rows
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
@@ -180,12 +180,12 @@ class KernelEstimator(TrainedEstimator):
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
             accept_large_sparse=True, **options,
         )  # fmt: skip
-        shape = (checked if isinstance(y, str) else checked[0]).shape
-        if self._is_precomputed and shape[0] != shape[1]:
+        rows = as_rows(checked if isinstance(y, str) else checked[0])
+        if self._is_precomputed and rows.shape[0] != rows.shape[1]:
             raise ValueError(
-                f"X must be the square matrix of kernel values for kernel='precomputed', got shape {shape}."
+                f"X must be the square matrix of kernel values for kernel='precomputed', got shape {rows.shape}."
             )
-        return checked
+        return rows if isinstance(y, str) else (rows, checked[1])
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
         """The kernel that `kernel` and `gamma` name, for these rows."""
