@@ -12,7 +12,6 @@ fails that did not. Only public names are used, so the same script runs on old c
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import warnings
@@ -32,6 +31,7 @@ from threadpoolctl import threadpool_limits
 import slimsvm
 from answers_estimators import compact_cases, estimator_cases, other_cases, refusal_cases
 from answers_reduction import path_cases, reduction_cases
+from harness import command, table
 
 # Changes up to this share of an output's largest value are rounding.
 ROUNDING = 1e-8
@@ -134,6 +134,10 @@ def load(path: Path) -> tuple[str, dict[str, Answer]]:
 # ---------------------------------------------------------------------------- comparing
 
 
+EQUAL, CHANGED = "equal to the bit", "changed more"
+ROUNDED = f"changed within {ROUNDING:g} of the output's scale"
+
+
 @dataclass
 class Difference:
     """How two answers to one case differ; nothing in it means equal to the bit."""
@@ -151,13 +155,8 @@ class Difference:
     @property
     def kind(self) -> str:
         if not self.touched:
-            return "equal to the bit"
-        if self.notes or self.labels or self.change > ROUNDING:
-            return "changed more"
-        return f"changed within {ROUNDING:g} of the output's scale"
-
-
-KINDS = ("equal to the bit", f"changed within {ROUNDING:g} of the output's scale", "changed more")
+            return EQUAL
+        return CHANGED if self.notes or self.labels or self.change > ROUNDING else ROUNDED
 
 
 def words(value: np.ndarray | None) -> str:
@@ -217,10 +216,9 @@ def compare_field(found: Difference, key: str, a: np.ndarray | None, b: np.ndarr
     found.change = max(found.change, apart / scale if scale else float(apart > 0))
 
 
-def table(header: Iterable[str], body: Iterable[Iterable[str]]) -> None:
-    header = list(header)
-    for row in (header, ["---"] * len(header), *body):
-        print("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |")
+def show(columns: list[str], rows: Iterable[list[str]]) -> None:
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    print("\n".join(table(columns, cells)))
 
 
 def compare(first: Path, second: Path) -> int:
@@ -230,33 +228,29 @@ def compare(first: Path, second: Path) -> int:
     gone, new = (
         [name for name in one if name not in other] for one, other in ((before, after), (after, before))
     )
-    counts = {kind: sum(d.kind == kind for d in common.values()) for kind in KINDS}
-    table(
-        ["", "cases"],
-        [[k, str(n)] for k, n in {**counts, "appeared": len(new), "disappeared": len(gone)}.items()],
-    )
-    more = [(name, d) for name, d in common.items() if d.kind == KINDS[-1]]
+    counts = {kind: sum(d.kind == kind for d in common.values()) for kind in (EQUAL, ROUNDED, CHANGED)}
+    counts |= {"appeared": len(new), "disappeared": len(gone)}
+    show(["", "cases"], ([kind, str(count)] for kind, count in counts.items()))
+    more = [(name, d) for name, d in common.items() if d.kind == CHANGED]
     if more:
-        print(f"\nChanged more ({len(more)}), largest first:\n")
+        print(f"Changed more ({len(more)}), largest first:\n")
         more.sort(key=lambda one: (-one[1].failed, -one[1].labels, -one[1].change))
         header = ["case", "largest relative change", "labels changed", "besides"]
-        table(header, ([name, f"{d.change:.2g}", str(d.labels), "; ".join(d.notes)] for name, d in more))
+        show(header, ([name, f"{d.change:.2g}", str(d.labels), "; ".join(d.notes)] for name, d in more))
     for title, names in (("Appeared", new), ("Disappeared", gone)):
         if names:
-            print(f"\n{title}: {', '.join(names)}")
+            print(f"{title}: {', '.join(names)}\n")
     worst = max(common, key=lambda name: common[name].change, default=None)
     if worst is not None and common[worst].change > 0:
-        print(f"\nLargest change overall: {common[worst].change:.2g} of the output's scale, {worst}.")
+        print(f"Largest change overall: {common[worst].change:.2g} of the output's scale, {worst}.")
     labels = sum(d.labels for d in common.values())
     failed = sum(d.failed for d in common.values())
-    print(f"\nLabels changed: {labels}. Cases that fail and did not: {failed}.")
+    print(f"Labels changed: {labels}. Cases that fail and did not: {failed}.")
     return int(labels > 0 or failed > 0)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     saving = commands.add_parser("save", help="fit all cases and keep what they answer")
     saving.add_argument("file", type=Path)

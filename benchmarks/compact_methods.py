@@ -21,7 +21,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from compact_sets import MAX_VECTORS, PIXELS, SECOND_LIMIT, THREADS
 from harness import ROWS_TIMED, Record, repeated, timed
-from slimsvm import GreedyLSSVC, GreedyLSSVR, ZeroNormSVC, ZeroNormSVR, reduce
+from slimsvm import CompactSVC, CompactSVR, GreedyLSSVC, GreedyLSSVR, ZeroNormSVC, ZeroNormSVR, reduce
 from slimsvm.budget import bytes_for, stored_bytes
 
 # Searched by everybody who has them: C, and gamma as a multiple of 1 / n_features on standardised features.
@@ -120,8 +120,6 @@ def needed(job: Job, method: str) -> Record:
 
 
 def fit_compact(job: Job) -> Fitted:
-    from slimsvm import CompactSVC, CompactSVR
-
     kind = CompactSVR if job.regression else CompactSVC
     model = kind(max_vectors=MAX_VECTORS.get(job.name), n_jobs=THREADS.get(job.name), random_state=0)
     model.fit(job.X, job.y)
@@ -129,8 +127,6 @@ def fit_compact(job: Job) -> Fitted:
 
 
 def fit_limited(job: Job) -> Fitted:
-    from slimsvm import CompactSVC
-
     model = CompactSVC(max_vectors=SECOND_LIMIT[job.name], random_state=0).fit(job.X, job.y)
     return Fitted(model, model.n_vectors_, stored_bytes(model.expansion_))
 
