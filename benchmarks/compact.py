@@ -24,18 +24,16 @@ seconds. The time of one row is the median of single calls.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 import compact_report
-from compact_methods import METHODS, Job, Record, measure
+from compact_methods import METHODS, Job, measure
 from compact_sets import IDA, IDA_AGAIN, MAIN, SETS
+from harness import RESULTS, Journal, command, write_page
 
-RESULTS = Path(__file__).parent / "results"
 N_SPLITS = 10
 GROUPS = {
     "ida": IDA,
@@ -45,12 +43,9 @@ GROUPS = {
 }
 
 
-def read_records(file: Path) -> list[Record]:
+def records_in(file: Path) -> Journal:
     """The last record of each set, method and split."""
-    if not file.exists():
-        return []
-    lines = [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
-    return list({(line["set"], line["method"], line["split"]): line for line in lines}.values())
+    return Journal(file, lambda line: (line["set"], line["method"], line["split"]))
 
 
 def use_one_thread() -> None:
@@ -63,7 +58,8 @@ def use_one_thread() -> None:
 
 
 def run_split(name: str, split: int, methods: list[str], records: Path, fresh: bool) -> None:
-    here = [line for line in read_records(records) if line["set"] == name and line["split"] == split]
+    journal = records_in(records)  # read again for each split: others may have added to it
+    here = [line for line in journal.lines.values() if (line["set"], line["split"]) == (name, split)]
     known = {line["method"]: line for line in here}
     wanted = [method for method in METHODS if method in methods and (fresh or method not in known)]
     if not wanted:
@@ -86,8 +82,7 @@ def run_split(name: str, split: int, methods: list[str], records: Path, fresh: b
             print(f"failed: {type(error).__name__}: {error}", flush=True)
             continue
         record = {"set": name, "method": key, "split": split, **record}
-        with records.open("a") as file:
-            file.write(json.dumps(record) + "\n")
+        journal.add(record)
         known[key] = record
         score = record.get("accuracy", record.get("r2"))
         print(
@@ -98,9 +93,7 @@ def run_split(name: str, split: int, methods: list[str], records: Path, fresh: b
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("--sets", nargs="*", choices=[*SETS, *GROUPS], help="these sets, or groups of them")
     parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--splits", type=int, default=N_SPLITS, help="at most so many splits of each set")
@@ -113,7 +106,6 @@ def main() -> None:
     )  # fmt: skip
     arguments = parser.parse_args()
     records: Path = arguments.records
-    records.parent.mkdir(parents=True, exist_ok=True)
     if arguments.sets is not None or not (arguments.table or arguments.pictures):
         use_one_thread()
         chosen = arguments.sets or MAIN
@@ -121,10 +113,11 @@ def main() -> None:
         for name in names:
             for split in range(min(arguments.splits, SETS[name].n_splits)):
                 run_split(name, split, arguments.methods, records, arguments.fresh)
+    found = list(records_in(records).lines.values())
     if arguments.table:
-        records.with_suffix(".md").write_text(compact_report.tables(read_records(records)))
+        write_page(records.with_suffix(".md"), compact_report.tables(found))
     if arguments.pictures:
-        compact_report.draw_pictures(read_records(records), records.with_suffix(""))
+        compact_report.draw_pictures(found, records.with_suffix(""))
 
 
 if __name__ == "__main__":

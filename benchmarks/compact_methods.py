@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 from compact_sets import MAX_VECTORS, PIXELS, SECOND_LIMIT, THREADS
-from slimsvm import GreedyLSSVC, GreedyLSSVR, ZeroNormSVC, ZeroNormSVR, reduce
+from harness import ROWS_TIMED, Record, repeated, timed
+from slimsvm import CompactSVC, CompactSVR, GreedyLSSVC, GreedyLSSVR, ZeroNormSVC, ZeroNormSVR, reduce
 from slimsvm.budget import bytes_for, stored_bytes
 
 # Searched by everybody who has them: C, and gamma as a multiple of 1 / n_features on standardised features.
@@ -34,12 +35,7 @@ SEARCH_MAX_ITER = 200_000
 LINEAR_MAX_ITER = 5000
 # A rate is of calls that together take at least this long.
 TIMED_SECONDS = 0.3
-# The test rows, which are 75 on the smallest set, are repeated to so many for every method: a rate is a throughput, and
-# the fixed cost of a call shows in the time of one row.
-ROWS_TIMED = 20_000
 SINGLE_ROW_CALLS = 101
-
-Record = dict[str, Any]
 
 
 @dataclass
@@ -124,8 +120,6 @@ def needed(job: Job, method: str) -> Record:
 
 
 def fit_compact(job: Job) -> Fitted:
-    from slimsvm import CompactSVC, CompactSVR
-
     kind = CompactSVR if job.regression else CompactSVC
     model = kind(max_vectors=MAX_VECTORS.get(job.name), n_jobs=THREADS.get(job.name), random_state=0)
     model.fit(job.X, job.y)
@@ -133,8 +127,6 @@ def fit_compact(job: Job) -> Fitted:
 
 
 def fit_limited(job: Job) -> Fitted:
-    from slimsvm import CompactSVC
-
     model = CompactSVC(max_vectors=SECOND_LIMIT[job.name], random_state=0).fit(job.X, job.y)
     return Fitted(model, model.n_vectors_, stored_bytes(model.expansion_))
 
@@ -163,17 +155,16 @@ def fit_reduced(job: Job) -> Fitted:
     record = needed(job, "svc")
     estimator = scaled(job, SVR() if job.regression else SVC())
     full = estimator.set_params(**full_names(estimator, record["parameters"])).fit(job.X, job.y)
-    start = time.perf_counter()
     if job.regression:
         # reduce knows pipelines; what is around it scales the target as before
-        slim = full.regressor_ = reduce(
-            full.regressor_, job.X, full.transformer_.transform(job.y[:, None])[:, 0]
-        )
+        target = full.transformer_.transform(job.y[:, None])[:, 0]
+        slim, seconds = timed(lambda: reduce(full.regressor_, job.X, target))
+        full.regressor_ = slim
     else:
-        full = slim = reduce(full, job.X, job.y)
-    seconds = record["fit_seconds"] + time.perf_counter() - start
+        slim, seconds = timed(lambda: reduce(full, job.X, job.y))
+        full = slim
     f = slim[-1].expansion_
-    return Fitted(full, f.n_vectors, stored_bytes(f), record["parameters"], seconds)
+    return Fitted(full, f.n_vectors, stored_bytes(f), record["parameters"], record["fit_seconds"] + seconds)
 
 
 def fit_nystroem(job: Job) -> Fitted:
@@ -199,12 +190,10 @@ def fit_fastrvm(job: Job) -> Fitted:
     record = needed(job, "svc")  # a search of its own takes minutes on a hundred rows
     kind = fastrvm.RVR if job.regression else fastrvm.RVC
     width = {"gamma": record["parameters"]["gamma"]}
-    start = time.perf_counter()
-    model = scaled(job, kind(fit_intercept=True, **width)).fit(job.X, job.y)
-    seconds = record["fit_seconds"] + time.perf_counter() - start
+    model, seconds = timed(lambda: scaled(job, kind(fit_intercept=True, **width)).fit(job.X, job.y))
     vectors = len(np.unique(last_steps(model)[0].relevance_))
     size = bytes_for(vectors, n_features=job.n_features, dtype=np.float64)
-    return Fitted(model, vectors, size, width, seconds)
+    return Fitted(model, vectors, size, width, record["fit_seconds"] + seconds)
 
 
 def fit_lightgbm(job: Job) -> Fitted:
@@ -218,12 +207,10 @@ def fit_lightgbm(job: Job) -> Fitted:
 def fit_zero_norm(job: Job) -> Fitted:
     record = needed(job, "svc")
     width = {"gamma": record["parameters"]["gamma"]}
-    start = time.perf_counter()
     machine = ZeroNormSVR(**width) if job.regression else ZeroNormSVC(**width)
-    model, best = searched(job, scaled(job, machine), {"C": C_VALUES})
-    seconds = record["fit_seconds"] + time.perf_counter() - start
+    (model, best), seconds = timed(lambda: searched(job, scaled(job, machine), {"C": C_VALUES}))
     f = last_steps(model)[0].expansion_
-    return Fitted(model, f.n_vectors, stored_bytes(f), {**width, **best}, seconds)
+    return Fitted(model, f.n_vectors, stored_bytes(f), {**width, **best}, record["fit_seconds"] + seconds)
 
 
 def fit_greedy(job: Job) -> Fitted:
@@ -276,17 +263,14 @@ METHODS: dict[str, Method] = {
 
 def measure(job: Job, method: Method) -> Record:
     """Fit, score and time one method."""
-    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of pairs in the search that are then not chosen
         warnings.filterwarnings("ignore", message="The least populated class")  # shuttle
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # LightGBM
-        fitted = method.fit(job)
-    elapsed = time.perf_counter() - start
+        fitted, elapsed = timed(lambda: method.fit(job))
     seconds = elapsed if fitted.seconds is None else fitted.seconds
-    start = time.perf_counter()
-    predicted = fitted.model.predict(job.X_test)
-    rate = _rows_per_second(fitted.model, job.X_test, time.perf_counter() - start)
+    predicted, elapsed = timed(lambda: fitted.model.predict(job.X_test))
+    rate = _rows_per_second(fitted.model, job.X_test, elapsed)
     if job.regression:
         scores = {
             "r2": r2_score(job.y_test, predicted),
@@ -315,7 +299,7 @@ def _rows_per_second(model: Any, X: np.ndarray, elapsed: float) -> float:
     """
     if elapsed >= TIMED_SECONDS:
         return len(X) / elapsed
-    many = X[np.arange(max(len(X), ROWS_TIMED)) % len(X)]
+    many = repeated(X, max(len(X), ROWS_TIMED))
     calls, elapsed, start = 0, 0.0, time.perf_counter()
     while elapsed < TIMED_SECONDS:
         model.predict(many)

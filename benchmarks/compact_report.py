@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from compact_methods import METHODS, Record
+from compact_methods import METHODS
 from compact_sets import AGAIN, IDA, IDA_AGAIN, MAIN, MAX_VECTORS, SETS, THREADS
+from harness import Record, pyplot, table, write_picture
 
 BASE = "svc"
 COLOURS = {
@@ -57,11 +58,6 @@ def with_error(numbers: np.ndarray, digits: int, sign: str = "") -> str:
     return f"{numbers.mean():{sign}.{digits}f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.{digits}f}"
 
 
-def _table(header: list[str], rows: list[list[str]]) -> list[str]:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
-
-
 def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
     data = SETS[name]
     first = next(iter(methods.values()))[0]
@@ -95,7 +91,7 @@ def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
                 str(len(found)),
             ]
         )
-    return [*lines, *_table(["method", *scores, *costs], rows)]
+    return [*lines, *table(["method", *scores, *costs], rows)]
 
 
 def by_set(records: list[Record], names: list[str]) -> list[str]:
@@ -130,7 +126,7 @@ def by_set(records: list[Record], names: list[str]) -> list[str]:
     rows.append(["**mean**", *_summary_cells(means, f"{means[2]:+.2f}"), ""])
     header = ["set", "SVC, %", "CompactSVC, %", "difference", "vectors of SVC", "of CompactSVC", "fit time / SVC's",
               "speed / SVC's", "splits"]  # fmt: skip
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _summary_cells(numbers: Iterable[float], difference: str) -> list[str]:
@@ -178,11 +174,11 @@ def ida_by_method(records: list[Record]) -> list[str]:
         "speed / SVC's",
         "sets",
     ]
-    return _table(header, rows) if rows else []
+    return table(header, rows) if rows else []
 
 
-def tables(records: list[Record]) -> str:
-    """Everything as Markdown."""
+def tables(records: list[Record]) -> list[str]:
+    """Everything as lines of Markdown."""
     lines = [
         "# CompactSVC and CompactSVR beside the others",
         "",
@@ -218,7 +214,7 @@ def tables(records: list[Record]) -> str:
         if methods:
             lines += set_table(name, methods)
             lines += [f"![{name}: score against vectors](compact/{name}.png)", ""]
-    return "\n".join(lines)
+    return lines
 
 
 # Pictures
@@ -226,19 +222,13 @@ def tables(records: list[Record]) -> str:
 
 def draw_pictures(records: list[Record], folder: Path) -> None:
     """One picture a set: score against vectors, and which methods no other beats in both."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    folder.mkdir(parents=True, exist_ok=True)
+    plt = pyplot()
     for name in MAIN:
         methods = by_method(records, name)
         if methods:
             figure, ax = plt.subplots(figsize=(9.6, 4.2), layout="constrained")
             draw_set(ax, name, methods)
-            figure.savefig(folder / f"{name}.png", dpi=110)
-            plt.close(figure)
+            write_picture(figure, folder / f"{name}.png", 110)
 
 
 def draw_set(ax: Any, name: str, methods: dict[str, list[Record]]) -> None:

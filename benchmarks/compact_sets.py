@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from slimsvm.datasets import CATALOGUE, load, load_split, make_checkerboard, make_two_spirals
-
-Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # X, X_test, y, y_test
+from harness import Split, published
+from slimsvm.datasets import CATALOGUE, load, make_checkerboard, make_two_spirals
 
 # Limits of the number of vectors for CompactSVC; elsewhere it chooses by itself.
 MAX_VECTORS = {"usps": 300, "satimage": 200, "ijcnn1": 200, "mnist": 1000}
@@ -25,9 +24,9 @@ N_CHECKERBOARD, N_CHECKERBOARD_TEST = 1000, 10_000
 # The classical 194 points have no test part: points of the same spirals, moved by noise.
 N_SPIRALS_TEST, SPIRALS_NOISE = 2000, 0.1
 SHARE_TESTED = 0.3  # of sets without a published split
-# Pixels have one unit and many that never change: they are divided by their maximum, not standardised, for the
-# methods that know no scaling of their own.
-PIXELS = {"usps": 1.0, "mnist": 255.0}
+# Pixels have one unit and many that never change: they are not standardised for the methods that know no scaling of
+# their own.
+PIXELS = ("usps", "mnist")
 
 
 @dataclass(frozen=True)
@@ -44,38 +43,31 @@ class DataSet:
 def _random_split(name: str, split: int) -> Split:
     data = load(name)
     classes = data.y if data.task == "classification" else None
-    return tuple(
-        train_test_split(data.X, data.y, test_size=SHARE_TESTED, random_state=split, stratify=classes)
+    return Split(
+        *train_test_split(data.X, data.y, test_size=SHARE_TESTED, random_state=split, stratify=classes)
     )
-
-
-def _file_split(name: str, split: int) -> Split:
-    X, X_test, y, y_test = load_split(name, split)
-    most = PIXELS.get(name, 1.0)
-    return (X, X_test, y, y_test) if most == 1.0 else (X / most, X_test / most, y, y_test)
 
 
 def _clipped(split: Split) -> Split:
-    X, X_test, y, y_test = split
-    low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+    low, middle, high = np.quantile(split.X, [0.25, 0.5, 0.75], axis=0)
     reach = OUTLIER_RANGES * (high - low)
-    return (
-        *(np.clip(part, middle - reach, middle + reach).astype(X.dtype) for part in (X, X_test)),
-        y,
-        y_test,
-    )
+
+    def clip(X: np.ndarray) -> np.ndarray:
+        return np.clip(X, middle - reach, middle + reach).astype(X.dtype)
+
+    return split._replace(X=clip(split.X), X_test=clip(split.X_test))
 
 
 def _checkerboard(split: int) -> Split:
     X, y = make_checkerboard(N_CHECKERBOARD, random_state=split)
     X_test, y_test = make_checkerboard(N_CHECKERBOARD_TEST, random_state=10_000 + split)
-    return X, X_test, y, y_test
+    return Split(X, X_test, y, y_test)
 
 
 def _spirals(split: int) -> Split:
     X, y = make_two_spirals(random_state=0)
     X_test, y_test = make_two_spirals(N_SPIRALS_TEST, noise=SPIRALS_NOISE, random_state=1 + split)
-    return X, X_test, y, y_test
+    return Split(X, X_test, y, y_test)
 
 
 def _published(name: str) -> DataSet:
@@ -83,7 +75,7 @@ def _published(name: str) -> DataSet:
     regression = entry.task == "regression"
     if entry.n_splits:
         return DataSet(
-            name, regression, entry.n_splits, "splits of the file", lambda split: _file_split(name, split)
+            name, regression, entry.n_splits, "splits of the file", lambda split: published(name, split)
         )
     note = f"random splits, {SHARE_TESTED:.0%} tested"
     if name == "eeg_eye":
@@ -94,10 +86,10 @@ def _published(name: str) -> DataSet:
 
 def _again(name: str) -> DataSet:
     def split(number: int) -> Split:
-        X, X_test, y, y_test = load_split(name, 0)
+        X, X_test, y, y_test = published(name)
         rows, classes = np.vstack([X, X_test]), np.concatenate([y, y_test])
         seed = AGAIN_SEED + number
-        return tuple(train_test_split(rows, classes, train_size=len(X), random_state=seed, stratify=classes))
+        return Split(*train_test_split(rows, classes, train_size=len(X), random_state=seed, stratify=classes))
 
     return DataSet(name + AGAIN, False, 1000, "all its rows split at random, as many to train with", split)
 

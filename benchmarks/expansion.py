@@ -7,36 +7,24 @@ times are medians of interleaved runs in milliseconds, so ratios within a row ar
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
+from harness import RESULTS, head, interleaved, versions, write_page
 from slimsvm import KernelExpansion, _core
 from slimsvm.kernels import RBF
 
 SHAPES = [(100_000, 100, 20), (100_000, 10, 2), (20_000, 1000, 784)]
-RESULTS = Path(__file__).parent / "results" / "expansion.md"
 ROUNDS = 15
 # scikit-learn takes seconds on the largest shape: it gets fewer rows, and its time is scaled up
 SCIKIT_LEARN_ROWS = 2_000
 
 
-def interleaved(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each function, called in turn."""
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for function in functions.values():
-        function()
-    for _ in range(rounds):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name].append(1e3 * (time.perf_counter() - start))
-    return {name: float(np.median(t)) for name, t in times.items()}
+def milliseconds(functions: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    return {name: 1e3 * seconds for name, seconds in interleaved(functions, rounds).items()}
 
 
 def fitted_svc(kind: type, vectors: np.ndarray, gamma: float) -> object:
@@ -79,17 +67,26 @@ def main() -> None:
         "# Evaluating an RBF expansion",
         "",
         f"`python benchmarks/expansion.py`; {platform.machine()}, instruction set {_core.instruction_set()}, "
-        f"NumPy {np.__version__}, scikit-learn {sklearn.__version__}. Median milliseconds of {ROUNDS} interleaved "
+        f"{versions()}. Median milliseconds of {ROUNDS} interleaved "
         f"runs; SVC is measured on {SCIKIT_LEARN_ROWS} rows and scaled. GEMM is the product X V' alone.",
         "",
-        "| n x m x d | dtype | threads | slimsvm | GEMM alone | NumPy | intelex | SVC | slimsvm / GEMM "
-        "| SVC / slimsvm | intelex / slimsvm |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        *head(
+            "| n x m x d | dtype | threads | slimsvm | GEMM alone | NumPy | intelex | SVC | slimsvm / GEMM "
+            "| SVC / slimsvm | intelex / slimsvm |"
+        ),
     ]
-    single = ["", "One row at a time, microseconds:", "", "| m x d | dtype | slimsvm | SVC | SVC / slimsvm |",
-              "|---|---|---|---|---|"]  # fmt: skip
-    speedups = ["", "Two threads against one, interleaved with nothing else:", "",
-                "| n x m x d | dtype | ratio |", "|---|---|---|"]  # fmt: skip
+    single = [
+        "",
+        "One row at a time, microseconds:",
+        "",
+        *head("| m x d | dtype | slimsvm | SVC | SVC / slimsvm |"),
+    ]
+    speedups = [
+        "",
+        "Two threads against one, interleaved with nothing else:",
+        "",
+        *head("| n x m x d | dtype | ratio |"),
+    ]
     intelex = intelex_svc()
     for n, m, d in SHAPES:
         for dtype in (np.float32, np.float64):
@@ -109,9 +106,9 @@ def main() -> None:
                     other = fitted_svc(intelex, V, gamma)
                     functions["intelex"] = lambda: other.decision_function(X)
                 with threadpool_limits(threads):
-                    times = interleaved(functions, ROUNDS)
+                    times = milliseconds(functions, ROUNDS)
                     times["svc"] = (
-                        interleaved({"svc": lambda: svc.decision_function(few)}, 3)["svc"] * n / len(few)
+                        milliseconds({"svc": lambda: svc.decision_function(few)}, 3)["svc"] * n / len(few)
                     )
                 ours = times["slimsvm"]
                 lines.append(
@@ -122,18 +119,18 @@ def main() -> None:
                 )
                 print(lines[-1], flush=True)
             # apart from the others: BLAS threads spin for a while after their own work and take a processor
-            alone = interleaved({"1": lambda: f(X, n_threads=1), "2": lambda: f(X, n_threads=2)}, 2 * ROUNDS)
+            alone = milliseconds({"1": lambda: f(X, n_threads=1), "2": lambda: f(X, n_threads=2)}, 2 * ROUNDS)
             speedups.append(f"| {n} x {m} x {d} | {dtype.__name__} | {alone['1'] / alone['2']:.2f} |")
             row = X[:1].copy()
-            times = interleaved({"slimsvm": lambda: f(row), "svc": lambda: svc.decision_function(row)}, 300)
+            times = milliseconds({"slimsvm": lambda: f(row), "svc": lambda: svc.decision_function(row)}, 300)
             single.append(
                 f"| {m} x {d} | {dtype.__name__} | {1e3 * times['slimsvm']:.1f} | {1e3 * times['svc']:.1f} | "
                 f"{times['svc'] / times['slimsvm']:.1f} |"
             )
             print(speedups[-1], single[-1], flush=True)
-    text = "\n".join(lines + speedups + single) + "\n"
-    print(text)
-    RESULTS.write_text(text)
+    lines += speedups + single
+    print("\n".join(lines))
+    write_page(RESULTS / "expansion.md", lines)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ results/paper_huang_table.jsonl, so a run that was stopped goes on where it was.
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
+from harness import RESULTS, Journal, Record, head, n_vectors, pyplot, timed, write_picture
 from slimsvm import LPSVC, RVC, SparseProbitClassifier, SparsityControlledSVC, ZeroNormSVC
 from slimsvm.datasets import load
 
 # ruff: noqa: E501 (rows of tables)
-RESULTS = Path(__file__).parent / "results"
 MEASURED = RESULTS / "paper_huang_table.jsonl"
 ROWS = 1000  # the paper's limit
 # set: (name of ours, {method: (seconds, vectors, deviation of vectors, error %)}) from Table 2
@@ -95,10 +94,6 @@ def rows_of(name: str) -> tuple[np.ndarray, np.ndarray]:
     data = load(name)
     chosen = np.random.default_rng(0).permutation(len(data.y))[:ROWS]
     return data.X[chosen], data.y[chosen]
-
-
-def n_vectors(model: Any) -> int:
-    return int(model.n_support_.sum()) if isinstance(model, SVC) else int(model.n_vectors_)
 
 
 def grid(method: str, d: int) -> list[dict[str, float]]:
@@ -177,37 +172,29 @@ def share_of(method: str, share: float) -> float:
     return 0.0 if method == "SVC" else share
 
 
-class Notes:
-    """Lines of JSON in a file, added one by one and found by what they are about; without a file they are lost."""
+class Notes(Journal):
+    """What was found, by what it is about."""
 
     def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self.lines: dict[tuple[Any, ...], dict[str, Any]] = {}
-        if path is not None and path.exists():
-            for text in path.read_text().splitlines():
-                line = json.loads(text)
-                self.lines[tuple(line["about"])] = line["found"]
+        super().__init__(path, lambda line: tuple(line["about"]))
+        self.found = {about: line["found"] for about, line in self.lines.items()}
 
-    def add(self, about: tuple[Any, ...], found: dict[str, Any]) -> None:
-        self.lines[about] = found
-        if self.path is not None:
-            with self.path.open("a") as file:
-                file.write(json.dumps({"about": about, "found": found}) + "\n")
+    def note(self, about: tuple[Any, ...], found: Record) -> None:
+        self.found[about] = found
+        self.add({"about": about, "found": found})
 
 
-def measure(title: str, method: str, fold: int, share: float, races: Notes) -> dict[str, Any]:
+def measure(title: str, method: str, fold: int, share: float, races: Notes) -> Record:
     """Race on the training part of a fold, unless that was done; fit with what it chose; test."""
     X, y = rows_of(PAPER[title][0])
     train, test = list(StratifiedKFold(OUTER_FOLDS, shuffle=True, random_state=1).split(X, y))[fold]
     model = METHODS[method]
     about = (title, method, fold)
-    if about not in races.lines:
-        races.add(about, asdict(race(model, grid(method, X.shape[1]), X[train], y[train])))
-    chosen = Race(**races.lines[about]).chosen(share_of(method, share))
+    if about not in races.found:
+        races.note(about, asdict(race(model, grid(method, X.shape[1]), X[train], y[train])))
+    chosen = Race(**races.found[about]).chosen(share_of(method, share))
     ready = clone(model).set_params(**chosen)
-    start = time.perf_counter()
-    ready.fit(X[train], y[train])
-    seconds = time.perf_counter() - start
+    _, seconds = timed(partial(ready.fit, X[train], y[train]))
     return {
         "gamma_d": round(chosen["gamma"] * X.shape[1], 6),
         **({"C": chosen["C"]} if "C" in chosen else {}),
@@ -226,8 +213,8 @@ def measure_all(
         for title in sets:
             for fold in range(folds):
                 about = (title, method, fold, share)
-                if about not in notes.lines:
-                    notes.add(about, measure(title, method, fold, share, races))
+                if about not in notes.found:
+                    notes.note(about, measure(title, method, fold, share, races))
             print(row_of(title, method, share, notes), flush=True)
     return notes
 
@@ -243,7 +230,7 @@ def verdict(method: str, sizes: list[int], errors: list[float], published: tuple
 
 def row_of(title: str, method: str, share: float, notes: Notes) -> str:
     abouts = [(title, method, fold, share) for fold in range(OUTER_FOLDS)]
-    found = [notes.lines[about] for about in abouts if about in notes.lines]
+    found = [notes.found[about] for about in abouts if about in notes.found]
     times, sizes, errors = ([line[key] for line in found] for key in ("seconds", "vectors", "error"))
     seconds, vectors, deviation, error = PAPER[title][1][method]
     return (
@@ -255,11 +242,8 @@ def row_of(title: str, method: str, share: float, notes: Notes) -> str:
 
 def table(share: float, notes: Notes) -> list[str]:
     """Table 2: for each set and method that were measured, paper | ours."""
-    measured = {about[:2] for about in notes.lines if about[3] == share}
-    lines = [
-        "| set | method | paper: s | vectors | error % | ours: s | vectors | error % | folds | ok |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    measured = {about[:2] for about in notes.found if about[3] == share}
+    lines = head("| set | method | paper: s | vectors | error % | ours: s | vectors | error % | folds | ok |")
     for title in PAPER:
         lines += [row_of(title, method, share, notes) for method in METHODS if (title, method) in measured]
     return lines
@@ -269,7 +253,7 @@ def harder_sets(notes: Notes) -> Iterator[str]:
     """The sets on which SVC's error is at least half a point above the paper's."""
     for title, (_, published) in PAPER.items():
         lines = [
-            line for about, line in notes.lines.items() if (*about[:2], about[3]) == (title, "SVC", SHARE)
+            line for about, line in notes.found.items() if (*about[:2], about[3]) == (title, "SVC", SHARE)
         ]
         if lines and (ours := np.mean([line["error"] for line in lines])) >= published["SVC"][3] + 0.5:
             yield f"{title} {ours:.1f} % for {published['SVC'][3]}"
@@ -298,7 +282,7 @@ def page(notes: Notes) -> list[str]:
         *table(SHARE, notes),
         *figure_5(notes),
     ]
-    if any(about[3] == SECOND_SHARE for about in notes.lines):
+    if any(about[3] == SECOND_SHARE for about in notes.found):
         lines += [
             "",
             f"### The fewest vectors within {SECOND_SHARE:g} standard errors",
@@ -312,21 +296,17 @@ def page(notes: Notes) -> list[str]:
 
 def figure_5(notes: Notes) -> list[str]:
     """Vectors and times of all methods, as in Table 2."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
     def mean(title: str, method: str, key: str) -> float:
         found = [
             line[key]
-            for about, line in notes.lines.items()
+            for about, line in notes.found.items()
             if about[:2] == (title, method) and about[3] == SHARE
         ]
         return float(np.mean(found)) if found else np.nan
 
     methods = [m for m in METHODS if m != "SVC"]
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    figure, axes = pyplot().subplots(1, 2, figsize=(11, 4), layout="constrained")
     for axis, key, label in ((axes[0], "vectors", "vectors"), (axes[1], "seconds", "seconds of a fit")):
         for k, method in enumerate(methods):
             values = [mean(title, method, key) for title in PAPER]
@@ -335,6 +315,5 @@ def figure_5(notes: Notes) -> list[str]:
         axis.set_yscale("log")
         axis.set_ylabel(label)
     axes[0].legend(fontsize="small")
-    figure.savefig(RESULTS / "paper_huang_5.png", dpi=100)
-    plt.close(figure)
+    write_picture(figure, RESULTS / "paper_huang_5.png", 100)
     return ["", "![Figure 5](paper_huang_5.png)"]

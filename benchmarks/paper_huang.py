@@ -12,8 +12,6 @@ published sets.
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -30,25 +29,26 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import SVC
 
-from huang_table import METHODS, PAPER, RESULTS, SHARE, choose, measure_all, n_vectors, page, rows_of
+from harness import (
+    RESULTS,
+    command,
+    head,
+    least_seconds,
+    n_vectors,
+    peak_bytes,
+    published,
+    pyplot,
+    timed,
+    write_page,
+    write_picture,
+)
+from huang_table import METHODS, PAPER, SHARE, choose, measure_all, page, rows_of
 from slimsvm import RVC, RVR, SparseKernelDensity, ZeroNormSVC
-from slimsvm.datasets import load_split, make_banana
-from slimsvm.kernels import RBF
-from slimsvm.methods.density.bandwidth import full_bandwidth
-from slimsvm.methods.relevance.marginal_likelihood import posterior_mode
+from slimsvm.datasets import make_banana
 from slimsvm.methods.zero_norm import rounds
 from slimsvm.solvers import hinge_no_bias
 
 # ruff: noqa: E501 (rows of tables)
-
-
-def seconds_of(fit: Callable[[], Any], rounds: int = 3) -> float:
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        fit()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 @contextmanager
@@ -75,8 +75,7 @@ def times_beside_svc(sets: list[str]) -> list[str]:
         "is SSVC_A with each round solved in NumPy and SciPy (`solvers/hinge_no_bias.py`) in place of the compiled "
         "core: why that is in the core.",
         "",
-        "| set | paper: ratio | gamma d, C | vectors | SVC, ms | SSVC_A, ms | ratio | in NumPy, ms |",
-        "|---|---|---|---|---|---|---|---|",
+        *head("| set | paper: ratio | gamma d, C | vectors | SVC, ms | SSVC_A, ms | ratio | in NumPy, ms |"),
     ]
     for title in sets:
         name, published = PAPER[title]
@@ -85,9 +84,9 @@ def times_beside_svc(sets: list[str]) -> list[str]:
         X, y = X[train], y[train]
         chosen = choose(METHODS["SSVC_A"], "SSVC_A", X, y)
         model, svc = (clone(METHODS[m]).set_params(**chosen) for m in ("SSVC_A", "SVC"))
-        spent = [1e3 * seconds_of(partial(m.fit, X, y), 9) for m in (svc, model)]
+        spent = [1e3 * least_seconds(partial(m.fit, X, y), 9) for m in (svc, model)]
         with without_the_core():
-            in_numpy = 1e3 * seconds_of(partial(clone(model).fit, X, y), 1)
+            in_numpy = 1e3 * least_seconds(partial(clone(model).fit, X, y), 1)
         ratio = published["SSVC_A"][0] / published["SVC"][0]
         lines.append(
             f"| {title} | {ratio:.0f} | {chosen['gamma'] * X.shape[1]:g}, {chosen['C']:g} | {model.n_vectors_} | "
@@ -109,11 +108,7 @@ def separable(n: int = 40) -> tuple[np.ndarray, np.ndarray]:
 
 def figures() -> list[str]:
     """Figures 2, 3 and 4."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     lines = ["## Figures 2 to 4", ""]
 
     def draw(name: str, X: np.ndarray, y: np.ndarray, C: float, sigma: float) -> dict[str, Any]:
@@ -135,14 +130,13 @@ def figures() -> list[str]:
             axis.scatter(*X[y <= 0].T, s=12, marker="h", color="C0")
             axis.scatter(*model.support_vectors_.T, s=60, facecolors="none", edgecolors="k")
             axis.set_title(f"{title}: {n_vectors(model)} vectors")
-        figure.savefig(RESULTS / name, dpi=100)
-        plt.close(figure)
+        write_picture(figure, RESULTS / name, 100)
         return models
 
     models = draw("paper_huang_2.png", *separable(), C=10.0, sigma=2.0)
-    lines += ["| figure | SVC | SSVC_A | SSVC_B |", "|---|---|---|---|", "| 2, paper: vectors | 7 | 2 | 3 |"]
+    lines += [*head("| figure | SVC | SSVC_A | SSVC_B |"), "| 2, paper: vectors | 7 | 2 | 3 |"]
     lines += ["| 2, ours: vectors | " + " | ".join(str(n_vectors(m)) for m in models.values()) + " |"]
-    X, X_test, y, y_test = load_split("ripley")
+    X, X_test, y, y_test = published("ripley")
     models = draw("paper_huang_3.png", X, np.where(y > 0, 1, -1), C=1.0, sigma=0.5)
     signs = np.where(y_test > 0, 1, -1)
     lines += ["| 3, paper: vectors | 102 | 4 | 4 |"]
@@ -156,8 +150,7 @@ def figures() -> list[str]:
         lines += [f"Figure 4, {title}, 1000 rows: {' '.join(map(str, model.n_columns_))}", ""]
     axis.set(xlabel="round", ylabel="coefficients that are not zero")
     axis.legend()
-    figure.savefig(RESULTS / "paper_huang_4.png", dpi=100)
-    plt.close(figure)
+    write_picture(figure, RESULTS / "paper_huang_4.png", 100)
     lines += [
         "![Figure 2](paper_huang_2.png)",
         "![Figure 3](paper_huang_3.png)",
@@ -169,9 +162,21 @@ def figures() -> list[str]:
 
 def laplace_evidence(Phi: np.ndarray, y: np.ndarray, precision: np.ndarray) -> float:
     """The log marginal likelihood by Laplace, by one formula for both packages."""
-    _, f, value = posterior_mode(Phi, y, np.ones(len(y)), precision, np.zeros(len(precision)))
-    H = (Phi.T * (expit(f) * expit(-f))) @ Phi + np.diag(precision)
-    return value + 0.5 * (np.log(precision).sum() - np.linalg.slogdet(H)[1])
+    Z = Phi / np.sqrt(precision)  # weights of unit precision
+
+    def value(w: np.ndarray) -> float:
+        return float(np.logaddexp(0.0, -y * (Z @ w)).sum() + 0.5 * w @ w)
+
+    def gradient(w: np.ndarray) -> np.ndarray:
+        return w - Z.T @ (y * expit(-y * (Z @ w)))
+
+    def hessian(w: np.ndarray) -> np.ndarray:
+        f = Z @ w
+        return np.eye(len(w)) + (Z.T * (expit(f) * expit(-f))) @ Z
+
+    start = np.zeros(len(precision))
+    mode = minimize(value, start, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-6})
+    return -float(mode.fun) - 0.5 * float(np.linalg.slogdet(hessian(mode.x))[1])
 
 
 def fastrvm_fit(X: np.ndarray, signs: np.ndarray) -> tuple[float, int, float, float]:
@@ -182,11 +187,12 @@ def fastrvm_fit(X: np.ndarray, signs: np.ndarray) -> tuple[float, int, float, fl
     """
     from fastrvm import _sparsebayes_bindings as bindings
 
-    start = time.perf_counter()
-    Phi = np.column_stack([pairwise_kernels(X, metric="rbf", gamma=1.0), np.ones(len(X))])
-    solver = bindings.SparseBayes(bindings.Likelihood.Bernoulli, 10_000, False, False, False, True)
-    found = solver.inference(Phi, np.where(signs > 0, 1, 0))
-    seconds = time.perf_counter() - start
+    def fit() -> tuple[np.ndarray, Any]:
+        Phi = np.column_stack([pairwise_kernels(X, metric="rbf", gamma=1.0), np.ones(len(X))])
+        solver = bindings.SparseBayes(bindings.Likelihood.Bernoulli, 10_000, False, False, False, True)
+        return Phi, solver.inference(Phi, np.where(signs > 0, 1, 0))
+
+    (Phi, found), seconds = timed(fit)
     columns = found["relevant_idx"].ravel()
     Phi = Phi[:, columns]
     # it normalises the columns, and divides the precisions by the squared norms where it should multiply: the mode and
@@ -206,16 +212,17 @@ def relevance(sizes: list[int], reach: bool) -> list[str]:
         "column. The marginal likelihood is Laplace's, computed from vectors and precisions by one formula for both; "
         "beside it what fastrvm 0.1.5 reports itself. One run each, one after the other, in one process.",
         "",
-        "| n | RVC, s | vectors | log evidence | fastrvm, s | vectors | log evidence | it reports | ratio |",
-        "|---|---|---|---|---|---|---|---|---|",
+        *head(
+            "| n | RVC, s | vectors | log evidence | fastrvm, s | vectors | log evidence | it reports | ratio |"
+        ),
     ]
     for n in sizes:
         X, y = make_banana(n, random_state=0)
         signs = np.where(y > 0, 1.0, -1.0)
-        start = time.perf_counter()
-        ours = RVC(gamma=1.0).fit(X, signs)
-        seconds = time.perf_counter() - start
-        Phi = np.column_stack([np.ones(n), RBF(1.0)(X, ours.support_vectors_)])
+        ours, seconds = timed(partial(RVC(gamma=1.0).fit, X, signs))
+        Phi = np.column_stack(
+            [np.ones(n), pairwise_kernels(X, ours.support_vectors_, metric="rbf", gamma=1.0)]
+        )
         precision = np.append(ours.intercept_precision_[0], ours.precision_[0])
         used = np.isfinite(precision)
         evidence = laplace_evidence(Phi[:, used], signs, precision[used])
@@ -228,17 +235,13 @@ def relevance(sizes: list[int], reach: bool) -> list[str]:
         lines.append(row)
         print(row, flush=True)
     if reach:
-        import resource
-
         n = 20_000
         X, y = make_banana(n, random_state=0)
         for model, target in ((RVR(gamma=1.0), np.sin(2 * X[:, 0]) + X[:, 1] ** 2), (RVC(gamma=1.0), y)):
             if isinstance(model, RVR):
                 target = target + 0.2 * np.random.default_rng(1).standard_normal(n)
-            start = time.perf_counter()
-            model.fit(X, target)
-            spent = time.perf_counter() - start
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            _, spent = timed(partial(model.fit, X, target))
+            peak = peak_bytes() / 2**30
             lines += ["", f"{type(model).__name__}, n = {n}: {spent:.0f} s, {model.n_vectors_} vectors, peak memory of "
                       f"the process {peak:.2f} GiB (the kernel matrix alone would need {8 * n * n / 2**30:.1f})."]  # fmt: skip
             print(lines[-1], flush=True)
@@ -255,8 +258,9 @@ def density() -> list[str]:
         "log-likelihoods: of the sparse estimate, of the full one with the same bandwidth, and of the full one with its "
         "own best.",
         "",
-        "| features | bandwidth | at most | vectors | sparse | full, same bandwidth | full, its own | seconds |",
-        "|---|---|---|---|---|---|---|---|",
+        *head(
+            "| features | bandwidth | at most | vectors | sparse | full, same bandwidth | full, its own | seconds |"
+        ),
     ]
     centres = np.array([[0, 0], [3, 1], [-2, 3], [1, -3.0]])
     widths = np.array([1, 0.5, 0.8, 0.6])
@@ -265,24 +269,22 @@ def density() -> list[str]:
         kind = rng.choice(4, 15_000, p=[0.4, 0.2, 0.25, 0.15])
         rows = centres[kind, :d] + widths[kind, None] * rng.standard_normal((15_000, d))
         X, new = rows[:10_000], rows[10_000:]
-        own = KernelDensity(bandwidth=full_bandwidth(X, np.ones(len(X)))).fit(X).score(new) / len(new)
-        for bandwidth, limit in (("cv", None), ("full", None), ("full", 100)):
-            start = time.perf_counter()
-            model = SparseKernelDensity(bandwidth=bandwidth, max_vectors=limit).fit(X)
-            seconds = time.perf_counter() - start
-            same = KernelDensity(bandwidth=model.bandwidth_).fit(X).score(new) / len(new)
+        cases = [("cv", None), ("full", None), ("full", 100)]
+        models = [SparseKernelDensity(bandwidth=bandwidth, max_vectors=limit) for bandwidth, limit in cases]
+        times = [timed(partial(model.fit, X))[1] for model in models]
+        same = [KernelDensity(bandwidth=m.bandwidth_).fit(X).score(new) / len(new) for m in models]
+        own = same[1]
+        for (bandwidth, limit), model, full, seconds in zip(cases, models, same, times, strict=True):
             lines.append(
                 f"| {d} | {bandwidth}: {model.bandwidth_:.3f} | {limit or '-'} | {model.n_vectors_} | "
-                f"{model.score(new) / len(new):.4f} | {same:.4f} | {own:.4f} | {seconds:.1f} |"
+                f"{model.score(new) / len(new):.4f} | {full:.4f} | {own:.4f} | {seconds:.1f} |"
             )
             print(lines[-1], flush=True)
     return lines
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("--folds", type=int, default=3, help="folds of Table 2, up to 10")
     parser.add_argument(
         "--share", type=float, default=SHARE, help="of a standard error, for the choice in Table 2"
@@ -297,7 +299,6 @@ def main() -> None:
     parser.add_argument("--reach", action="store_true", help="fit RVC and RVR to 20,000 rows too (minutes)")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    RESULTS.mkdir(exist_ok=True)
     parts: dict[str, Callable[[], list[str]]] = {
         "figures": figures,
         "times": lambda: times_beside_svc(options.sets),
@@ -312,7 +313,7 @@ def main() -> None:
         if options.only in (None, part):
             lines += [*run(), ""]
     name = "paper_huang.md" if options.only is None else f"paper_huang_{options.only}.md"
-    (RESULTS / name).write_text("\n".join(lines))
+    write_page(RESULTS / name, lines)
 
 
 if __name__ == "__main__":

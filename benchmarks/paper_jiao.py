@@ -16,19 +16,17 @@ gives 2^-6 for MNIST. The paper's ringnorm rows are not published: ours are draw
 
 from __future__ import annotations
 
-import argparse
-import resource
-import time
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
+from harness import RESULTS, Page, Split, command, head, peak_bytes, published, pyplot, timed, write_picture
 from slimsvm import LSSVC, GreedyLSSVC, MatchingPursuitSVC, PrunedLSSVC, SparseGreedyGPC
-from slimsvm.datasets import load_split, make_ringnorm
+from slimsvm.datasets import make_ringnorm
 
-RESULTS = Path(__file__).parent / "results"
 LOG2_GAMMA = list(range(-1, 11))
 WIDTH = {"ringnorm": -4, "satimage": -2, "usps": -5, "mnist1": -6, "mnist": -6}
 CANDIDATES = 146
@@ -94,36 +92,23 @@ PAPER_BASELINES = {
 }
 
 
-class Report:
-    """Prints lines and keeps them for a Markdown file."""
-
-    def __init__(self, name: str, title: str) -> None:
-        self._path = RESULTS / f"jiao_{name}.md"
-        self._lines: list[str] = []
-        self.add(f"# {title}\n")
-
-    def add(self, line: str) -> None:
-        print(line, flush=True)
-        self._lines.append(line)
-        RESULTS.mkdir(exist_ok=True)
-        self._path.write_text("\n".join(self._lines) + "\n")
+def page(name: str, title: str) -> Page:
+    return Page(RESULTS / f"jiao_{name}.md", title)
 
 
-def data(name: str, draw: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def data(name: str, draw: int = 0) -> Split:
     """Training and test rows as the paper prepares them."""
     if name == "ringnorm":
         X, y = make_ringnorm(7400, random_state=draw)
-        return X[:3000], X[3000:], y[:3000], y[3000:]
-    X, X_test, y, y_test = load_split("mnist" if name == "mnist1" else name)
+        return Split(X[:3000], X[3000:], y[:3000], y[3000:])
+    X, X_test, y, y_test = published("mnist" if name == "mnist1" else name)
     X, X_test = X.astype(np.float64), X_test.astype(np.float64)
     if name == "satimage":
         mean, deviation = X.mean(axis=0), X.std(axis=0)
         X, X_test = (X - mean) / deviation, (X_test - mean) / deviation
-    if name.startswith("mnist"):
-        X, X_test = X / X.max(), X_test / X.max()
     if name == "mnist1":
         X, y = X[:20000], y[:20000]
-    return X, X_test, y, y_test
+    return Split(X, X_test, y, y_test)
 
 
 def greedy(name: str, log2_gamma: int, **options: object) -> GreedyLSSVC:
@@ -136,33 +121,31 @@ def greedy(name: str, log2_gamma: int, **options: object) -> GreedyLSSVC:
     )
 
 
-def timed_fit(model: object, X: np.ndarray, y: np.ndarray) -> float:
-    start = time.perf_counter()
-    model.fit(X, y)  # type: ignore[attr-defined]
-    return time.perf_counter() - start
+def timed_fit(model: Any, X: np.ndarray, y: np.ndarray) -> float:
+    return timed(partial(model.fit, X, y))[1]
 
 
 def machine(name: str, method: str, at: int, seed: int) -> GreedyLSSVC | PrunedLSSVC:
     log2_gamma = LOG2_GAMMA[at]
     if method == "SVS":
-        return PrunedLSSVC(
-            n_vectors=PAPER[name]["SVS"][1][at], C=2.0 * 2.0**log2_gamma, gamma=2.0 ** WIDTH[name]
-        )
+        n_vectors = PAPER[name]["SVS"][1][at]
+        return PrunedLSSVC(n_vectors=n_vectors, C=2.0 * 2.0**log2_gamma, gamma=2.0 ** WIDTH[name])
     model = greedy(name, log2_gamma, n_candidates=CANDIDATES if method == "PFSALS" else None)
     return model.set_params(random_state=seed)
 
 
 def tables(name: str, values: list[int], methods: list[str]) -> None:
     draws = [data(name, draw) for draw in range(RINGNORM_DRAWS if name == "ringnorm" else 1)]
-    report = Report(name, f"{name}: accuracy (%) and unique vectors, paper | ours")
+    report = page(name, f"{name}: accuracy (%) and unique vectors, paper | ours")
     report.add(
         f"Gaussian kernel exp(-2^{WIDTH[name]} |x - z|^2), C = 2 gamma, epsilon = 0.5; "
         f"means over {len(draws)} draw{'s' if len(draws) > 1 else ''}.\n"
     )
     report.add(
-        "| log2 gamma | method | accuracy, paper | ours | difference | vectors, paper | ours | ratio | s |"
+        *head(
+            "| log2 gamma | method | accuracy, paper | ours | difference | vectors, paper | ours | ratio | s |"
+        )
     )
-    report.add("|---|---|---|---|---|---|---|---|---|")
     differences: dict[str, list[float]] = {}
     ratios: dict[str, list[float]] = {}
     for log2_gamma in values:
@@ -190,14 +173,12 @@ def tables(name: str, values: list[int], methods: list[str]) -> None:
             f"{method}: accuracy differs by {low:+.2f} to {high:+.2f} points, vectors by a factor of "
             f"{min(ratios[method]):.3f} to {max(ratios[method]):.3f}."
         )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    report.add(f"\nPeak memory of the process: {peak:.2f} GB.")
+    report.add(f"\nPeak memory of the process: {peak_bytes() / 2**30:.2f} GB.")
 
 
 def widths() -> None:
-    report = Report("widths", "Unique vectors of FSALS for powers of two as width, paper | ours")
-    report.add("| set | log2 gamma | paper | " + " | ".join(f"2^{k}" for k in range(-6, -1)) + " |")
-    report.add("|---|---|---|" + "---|" * 5)
+    report = page("widths", "Unique vectors of FSALS for powers of two as width, paper | ours")
+    report.add(*head("| set | log2 gamma | paper | " + " | ".join(f"2^{k}" for k in range(-6, -1)) + " |"))
     for name, log2_gamma in (("ringnorm", -1), ("ringnorm", 6), ("satimage", -1), ("usps", 2)):
         X, X_test, y, y_test = data(name)
         cells = []
@@ -213,9 +194,9 @@ def widths() -> None:
 
 def speed() -> None:
     X, X_test, y, y_test = data("usps")
-    report = Report("speed", "USPS, ten classes, log2 gamma = 2: training time in one run")
+    report = page("speed", "USPS, ten classes, log2 gamma = 2: training time in one run")
     report.add("The paper, on its machine: FSALS 68.75 s, PFSALS 44.45, CG 42013, SMO 1681, SVM 54.36.\n")
-    report.add("| machine | s | times FSALS | accuracy (%) | vectors |\n|---|---|---|---|---|")
+    report.add(*head("| machine | s | times FSALS | accuracy (%) | vectors |"))
     C, gamma = 8.0, 2.0 ** WIDTH["usps"]
     machines = {
         "GreedyLSSVC (FSALS)": greedy("usps", 2),
@@ -237,16 +218,17 @@ def speed() -> None:
 
 
 def baselines() -> None:
-    report = Report("baselines", "KMP and SGGP beside PFSALS (Tables XVIII and XIX), paper | ours")
+    report = page("baselines", "KMP and SGGP beside PFSALS (Tables XVIII and XIX), paper | ours")
     report.add(
         "KMP and SGGP share their vectors between the classes here; the paper's USPS figures are unique "
         "vectors of ten separate machines. All look at 146 random rows a step, KMP and SGGP by backfitting. "
         "Width and C of KMP and SGGP are those that score best on a quarter of the training rows held out.\n"
     )
     report.add(
-        "| set | method | vectors, paper | ours | accuracy, paper | ours | s, paper | ours | / PFSALS |"
+        *head(
+            "| set | method | vectors, paper | ours | accuracy, paper | ours | s, paper | ours | / PFSALS |"
+        )
     )
-    report.add("|---|---|---|---|---|---|---|---|---|")
     cases = (
         ("ringnorm", -1, {"KMP": 77, "SGGP": 74}, (-7, -6, -5, -4, -3), (1.0, 10.0, 100.0)),
         ("usps", 3, {"KMP": 700, "SGGP": 700}, (-6, -5), (10.0, 100.0)),
@@ -262,7 +244,9 @@ def baselines() -> None:
             if kind is SparseGreedyGPC:
                 options["tol"] = 0.0
             grid = [
-                kind(sizes[method], C=C, gamma=2.0**width, **options) for width in widths_tried for C in Cs
+                kind(n_vectors=sizes[method], C=C, gamma=2.0**width, **options)
+                for width in widths_tried
+                for C in Cs
             ]
             scores = [model.fit(X_fit, y_fit).score(X_held, y_held) for model in grid]
             best = grid[int(np.argmax(scores))]
@@ -277,15 +261,10 @@ def baselines() -> None:
 
 
 def figures() -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
     epsilons = np.arange(0.1, 1.01, 0.1)
-    drawing, axes = plt.subplots(3, 2, figsize=(9, 9), sharex=True)
-    report = Report("figures", "FSALS against epsilon (Figures 1 to 3)")
-    report.add("| set | epsilon | accuracy (%) | vectors | s |\n|---|---|---|---|---|")
+    drawing, axes = pyplot().subplots(3, 2, figsize=(9, 9), sharex=True)
+    report = page("figures", "FSALS against epsilon (Figures 1 to 3)")
+    report.add(*head("| set | epsilon | accuracy (%) | vectors | s |"))
     for column, (name, log2_gamma) in enumerate((("ringnorm", -1), ("satimage", 0))):
         X, X_test, y, y_test = data(name)
         found = []
@@ -301,13 +280,11 @@ def figures() -> None:
         axes[0, column].set_title(f"{name}, gamma = 2^{log2_gamma}")
         axes[2, column].set_xlabel("epsilon")
     drawing.tight_layout()
-    drawing.savefig(RESULTS / "jiao_epsilon.png", dpi=100)
+    write_picture(drawing, RESULTS / "jiao_epsilon.png", 100)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("parts", nargs="+", choices=[*PAPER, "speed", "baselines", "figures", "widths"])
     parser.add_argument("--values", type=int, nargs="+", default=LOG2_GAMMA, help="log2 of the paper's gamma")
     parser.add_argument(

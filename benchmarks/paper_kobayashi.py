@@ -13,31 +13,37 @@ test parts, means over ten splits.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 import paper_kobayashi_mnist
+from harness import (
+    RESULTS,
+    ROWS_TIMED,
+    head,
+    least_seconds,
+    published,
+    pyplot,
+    repeated,
+    row,
+    timed,
+    write_page,
+    write_picture,
+)
+from paper_kobayashi_mnist import TAU
 from slimsvm import reduce
-from slimsvm.datasets import load_split
-from slimsvm.kernels import RBF
 from slimsvm.reduction.prune import prune
 
-RESULTS = Path(__file__).parent / "results"
-TAU = 0.025
 N_SPLITS = 10
 SPLITS_FOR_CHOICE = 3
-# Times are taken on this many rows, the test rows repeated, so that a call's fixed cost does not count.
-ROWS_TIMED = 20_000
 GRID = {"gamma": [4.0**e for e in range(-5, 2)], "C": [10.0**e for e in range(-1, 4)]}
 MAX_ITER = 200_000
 # In standard errors: pairs of parameters this near the best are taken as equally good.
@@ -72,7 +78,7 @@ def chosen(name: str) -> dict[str, float]:
     """C and gamma for one of the 13 sets."""
     scores = []
     for split in range(SPLITS_FOR_CHOICE):
-        X, _, y, _ = load_split(f"ida_{name}", split)
+        X, _, y, _ = published(f"ida_{name}", split)
         folds = StratifiedKFold(5, shuffle=True, random_state=split)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a large C that takes too long is not chosen
@@ -83,22 +89,12 @@ def chosen(name: str) -> dict[str, float]:
     best = int(mean.argmax())
     error = accuracy[best].std(ddof=1) / np.sqrt(accuracy.shape[1])
     near = [search.cv_results_["params"][i] for i in np.flatnonzero(mean >= mean[best] - TOLERANCE * error)]
-    X, _, y, _ = load_split(f"ida_{name}", 0)
+    X, _, y, _ = published(f"ida_{name}", 0)
     return min(near, key=lambda pair: len(SVC(**pair).fit(X, y).support_))
 
 
-def seconds(function: Callable[[], object], repeats: int = 3) -> float:
-    """The least of a few times."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 @dataclass
-class Row:
+class Means:
     """Means over the splits of one set: vectors, accuracy in percent, and speed against the SVC."""
 
     vectors: dict[str, list[float]]
@@ -106,25 +102,25 @@ class Row:
     speed: dict[str, list[float]]
 
 
-def run_set(name: str, parameters: dict[str, float]) -> Row:
-    row = Row({}, {}, {})
+def run_set(name: str, parameters: dict[str, float]) -> Means:
+    means = Means({}, {}, {})
 
     def note(label: str, n: int, accuracy: float, speed: float) -> None:
-        row.vectors.setdefault(label, []).append(n)
-        row.accuracy.setdefault(label, []).append(100.0 * accuracy)
-        row.speed.setdefault(label, []).append(speed)
+        means.vectors.setdefault(label, []).append(n)
+        means.accuracy.setdefault(label, []).append(100.0 * accuracy)
+        means.speed.setdefault(label, []).append(speed)
 
     for split in range(N_SPLITS):
-        X, X_test, y, y_test = load_split(f"ida_{name}", split)
+        X, X_test, y, y_test = published(f"ida_{name}", split)
         svc = SVC(**parameters).fit(X, y)
-        many = X_test[np.arange(ROWS_TIMED) % len(X_test)]
-        base = seconds(partial(svc.decision_function, many), 1) if split == 0 else np.nan
+        many = repeated(X_test)
+        base = least_seconds(partial(svc.decision_function, many), 1) if split == 0 else np.nan
         note("SVC", len(svc.support_), svc.score(X_test, y_test), 1.0)
         for label, options in METHODS.items():
             slim = reduce(svc, X, y, max_loss=TAU, **options)
-            speed = base / seconds(partial(slim.decision_function, many)) if split == 0 else np.nan
+            speed = base / least_seconds(partial(slim.decision_function, many)) if split == 0 else np.nan
             note(label, slim.n_vectors_, slim.score(X_test, y_test), speed)
-    return row
+    return means
 
 
 def table_1(parameters: dict[str, dict[str, float]]) -> list[str]:
@@ -134,39 +130,34 @@ def table_1(parameters: dict[str, dict[str, float]]) -> list[str]:
         "Vectors and accuracy in percent. `redundancy` is the paper's rule; `damage` and `refine` are ours; "
         f"`exact` is Downs et al. Speed: predictions a second against SVC on {ROWS_TIMED} rows, first split.",
         "",
-        "| set | gamma, C | SVM: paper | SVC: ours | paper's method | `redundancy` | `damage` | `refine` | "
-        "Downs: paper | `exact` | speed of `redundancy` | `damage` | `refine` |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        *head(
+            "| set | gamma, C | SVM: paper | SVC: ours | paper's method | `redundancy` | `damage` | `refine` | "
+            "Downs: paper | `exact` | speed of `redundancy` | `damage` | `refine` |"
+        ),
     ]
     for name, pair in parameters.items():
         paper = PAPER_1[name]
-        start = time.perf_counter()
-        row = run_set(name, pair)
-        ours = {k: f"{np.mean(v):.1f}, {np.mean(row.accuracy[k]):.2f}" for k, v in row.vectors.items()}
-        speed = {label: f"{np.nanmean(values):.0f} x" for label, values in row.speed.items()}
+        means, seconds = timed(partial(run_set, name, pair))
+        ours = {k: f"{np.mean(v):.1f}, {np.mean(means.accuracy[k]):.2f}" for k, v in means.vectors.items()}
+        speed = {label: f"{np.nanmean(values):.0f} x" for label, values in means.speed.items()}
         cells = [
             name, f"{pair['gamma']:.3g}, {pair['C']:.3g}", f"{paper[0]}, {paper[1]}", ours["SVC"],
             f"{paper[2]}, {paper[3]}", ours["redundancy"], ours["damage"], ours["refine"], str(paper[4]),
-            f"{np.mean(row.vectors['exact']):.1f}", speed["redundancy"], speed["damage"], speed["refine"],
+            f"{np.mean(means.vectors['exact']):.1f}", speed["redundancy"], speed["damage"], speed["refine"],
         ]  # fmt: skip
-        lines.append("| " + " | ".join(cells) + " |")
-        print(lines[-1], f"({time.perf_counter() - start:.0f} s)", flush=True)
+        lines.append(row(cells))
+        print(lines[-1], f"({seconds:.0f} s)", flush=True)
     return lines
 
 
 def figure_1(parameters: dict[str, dict[str, float]]) -> None:
     """Change of the accuracy against the increase of the hinge loss, for both criteria."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
+    figure, axes = pyplot().subplots(1, 2, figsize=(10, 4), sharey=True)
     for axis, criterion in zip(axes, ("redundancy", "damage"), strict=True):
         for name in parameters:
             change = np.zeros(len(TAUS))
             for split in range(N_SPLITS):
-                X, X_test, y, y_test = load_split(f"ida_{name}", split)
+                X, X_test, y, y_test = published(f"ida_{name}", split)
                 svc = SVC(**parameters[name]).fit(X, y)
                 before = svc.score(X_test, y_test)
                 for t, tau in enumerate(TAUS):
@@ -179,20 +170,20 @@ def figure_1(parameters: dict[str, dict[str, float]]) -> None:
     axes[0].set_ylabel("change of the accuracy, points")
     axes[1].legend(fontsize=6, ncols=2)
     figure.tight_layout()
-    figure.savefig(RESULTS / "paper_kobayashi_figure1.png", dpi=150)
+    write_picture(figure, RESULTS / "paper_kobayashi_figure1.png", 150)
 
 
 def pruning_speed() -> list[str]:
     """4100 vectors to 2000 beside one inverse of the same matrix."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4100, 20))
-    K, coef = RBF(0.05)(X, X), rng.standard_normal((4100, 1))
-    lines = ["", "## Speed: 4100 vectors to 2000", "", "| | seconds | / inverse |", "|---|---|---|"]
-    inverse = seconds(partial(np.linalg.inv, K))
+    K, coef = rbf_kernel(X, gamma=0.05), rng.standard_normal((4100, 1))
+    lines = ["", "## Speed: 4100 vectors to 2000", "", *head("| | seconds | / inverse |")]
+    inverse = least_seconds(partial(np.linalg.inv, K))
     lines.append(f"| numpy.linalg.inv | {inverse:.2f} | 1.00 |")
     for criterion in ("redundancy", "damage"):
         took = min(
-            seconds(partial(prune, K.copy(), coef, n_keep=2000, criterion=criterion), 1) for _ in "abc"
+            least_seconds(partial(prune, K.copy(), coef, n_keep=2000, criterion=criterion), 1) for _ in "abc"
         )
         lines.append(f"| prune, {criterion} | {took:.2f} | {took / inverse:.2f} |")
     return lines
@@ -209,15 +200,13 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(PAPER_1), help="only these of the 13 sets")
     parser.add_argument("--no-figure", action="store_true", help="leave out Figure 1")
     arguments = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
     if arguments.mnist is not None:
         paper_kobayashi_mnist.main(arguments.mnist)
         return
     parameters = {}
     for name in arguments.sets:
-        start = time.perf_counter()
-        parameters[name] = chosen(name)
-        print(name, parameters[name], f"({time.perf_counter() - start:.0f} s)", flush=True)
+        parameters[name], seconds = timed(partial(chosen, name))
+        print(name, parameters[name], f"({seconds:.0f} s)", flush=True)
     lines = [
         "# Kobayashi and Otsu (2009): 13 sets",
         "",
@@ -229,7 +218,7 @@ def main() -> None:
     if not arguments.no_figure:
         figure_1(parameters)
         lines += ["", "## Figure 1", "", "![accuracy against hinge loss](paper_kobayashi_figure1.png)"]
-    (RESULTS / "paper_kobayashi.md").write_text("\n".join(lines) + "\n")
+    write_page(RESULTS / "paper_kobayashi.md", lines)
 
 
 if __name__ == "__main__":

@@ -6,18 +6,15 @@ tuned; the paper chose its parameters by cross-validation. Training takes nearly
 
 from __future__ import annotations
 
-import resource
-import time
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
 
+from harness import RESULTS, head, peak_bytes, published, timed, write_page
 from slimsvm import reduce
-from slimsvm.datasets import load
 
-RESULTS = Path(__file__).parent / "results"
 TAU = 0.025
 C = 10.0
 CACHE_MEGABYTES = 2000
@@ -53,22 +50,14 @@ PAPER_3 = [
 ]
 
 
-def mnist() -> tuple[Any, Any, Any, Any]:
-    data = load("mnist")
-    train, test = data.train_idx[0], data.test_idx[0]
-    X = data.X / 255.0
-    return X[train], X[test], data.y[train], data.y[test]
-
-
 def scored(model: Any, X: Any, y: Any) -> tuple[float, float]:
     """Accuracy in percent, and the seconds it took."""
-    start = time.perf_counter()
-    accuracy = 100.0 * model.score(X, y)
-    return accuracy, time.perf_counter() - start
+    share, seconds = timed(partial(model.score, X, y))
+    return 100.0 * share, seconds
 
 
 def table_2() -> list[str]:
-    X, X_test, digits, digits_test = mnist()
+    X, X_test, digits, digits_test = published("mnist")
     lines = [
         "",
         "## Table 2: one digit against the rest, 60,000 rows",
@@ -76,9 +65,10 @@ def table_2() -> list[str]:
         "Accuracy in percent, vectors; tau = 0.025. `refine` sees the support vectors only and gets a "
         f"1/{REFINED_SHARE} of what `damage` keeps.",
         "",
-        "| digit | SVM: paper | SVC: ours | paper's method | `redundancy` | `damage` | `refine` | "
-        "speed of `damage` |",
-        "|---|---|---|---|---|---|---|---|",
+        *head(
+            "| digit | SVM: paper | SVC: ours | paper's method | `redundancy` | `damage` | `refine` | "
+            "speed of `damage` |"
+        ),
     ]
     for digit, paper in enumerate(PAPER_2):
         y, y_test = digits == digit, digits_test == digit
@@ -100,7 +90,7 @@ def table_2() -> list[str]:
 
 
 def table_3() -> list[str]:
-    X, X_test, digits, digits_test = mnist()
+    X, X_test, digits, digits_test = published("mnist")
     y, y_test = digits == 3, digits_test == 3
     order = np.random.default_rng(0).permutation(len(X))
     lines = [
@@ -109,8 +99,7 @@ def table_3() -> list[str]:
         "",
         "Accuracy in percent, vectors; each cell paper | ours (`redundancy`) | ours (`damage`).",
         "",
-        "| share | SVM | " + " | ".join(f"tau = {tau}" for tau in TAUS_3) + " |",
-        "|---|---|" + "---|" * len(TAUS_3),
+        *head("| share | SVM | " + " | ".join(f"tau = {tau}" for tau in TAUS_3) + " |"),
     ]
     for paper in PAPER_3:
         rows = np.concatenate(
@@ -132,10 +121,8 @@ def table_3() -> list[str]:
 
 def ten_classes(n_vectors: int = 2000) -> list[str]:
     """All 45 pairs of MNIST on one set of vectors."""
-    X, X_test, y, y_test = mnist()
-    start = time.perf_counter()
-    svc = SVC(C=C, cache_size=CACHE_MEGABYTES).fit(X, y)
-    trained = time.perf_counter() - start
+    X, X_test, y, y_test = published("mnist")
+    svc, trained = timed(partial(SVC(C=C, cache_size=CACHE_MEGABYTES).fit, X, y))
     before, slow = scored(svc, X_test, y_test)
     lines = [
         "",
@@ -143,8 +130,7 @@ def ten_classes(n_vectors: int = 2000) -> list[str]:
         "",
         f"SVC: trained in {trained:.0f} s, {before:.2f} %, {slow:.1f} s for 10,000 predictions.",
         "",
-        "| | seconds | accuracy | lost | predictions: seconds | SVC / ours | peak memory so far |",
-        "|---|---|---|---|---|---|---|",
+        *head("| | seconds | accuracy | lost | predictions: seconds | SVC / ours | peak memory so far |"),
     ]
     for label, options in {
         "damage": {},
@@ -153,10 +139,9 @@ def ten_classes(n_vectors: int = 2000) -> list[str]:
     }.items():
         slim = reduce(svc, max_vectors=n_vectors, **options)
         after, fast = scored(slim, X_test, y_test)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
         lines.append(
             f"| {label} | {slim.reduction_.seconds:.1f} | {after:.2f} | {before - after:.2f} | "
-            f"{fast:.2f} | {slow / fast:.0f} | {peak:.1f} GiB |"
+            f"{fast:.2f} | {slow / fast:.0f} | {peak_bytes() / 2**30:.1f} GiB |"
         )
         print(lines[-1], flush=True)
     return lines
@@ -169,4 +154,4 @@ def main(parts: list[str]) -> None:
     for part in parts or PARTS:
         lines = [f"# Kobayashi and Otsu (2009) on MNIST: {part}", "",
                  f"`python benchmarks/paper_kobayashi.py --mnist {part}`", *PARTS[part]()]  # fmt: skip
-        (RESULTS / f"paper_kobayashi_mnist_{part}.md").write_text("\n".join(lines) + "\n")
+        write_page(RESULTS / f"paper_kobayashi_mnist_{part}.md", lines)

@@ -10,48 +10,31 @@ on the checkerboard. Its sigma is 1 / sqrt(2 gamma); for the checkerboard it is 
 
 from __future__ import annotations
 
-import argparse
-import time
-from pathlib import Path
+from functools import partial
+from typing import Any
 
-import matplotlib
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from harness import RESULTS, Page, command, head, least_seconds, pyplot, timed, write_picture
 from slimsvm import LSSVC, TwoStageLSSVC
 from slimsvm.datasets import make_checkerboard, make_ringnorm, make_two_spirals
 from slimsvm.kernels import RBF
 from slimsvm.methods.two_stage.selection import TwoStage
 
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
 
-RESULTS = Path(__file__).parent / "results"
-
-
-class Report:
-    """Prints lines and keeps them for a Markdown file."""
-
-    def __init__(self, name: str, title: str) -> None:
-        self._path = RESULTS / f"xia_{name}.md"
-        self._lines: list[str] = []
-        self.add(f"# {title}\n")
-
-    def add(self, line: str) -> None:
-        print(line, flush=True)
-        self._lines.append(line)
-        RESULTS.mkdir(exist_ok=True)
-        self._path.write_text("\n".join(self._lines) + "\n")
+def page(name: str, title: str) -> Page:
+    return Page(RESULTS / f"xia_{name}.md", title)
 
 
-def boundary(axis: plt.Axes, model: object, X: np.ndarray, y: np.ndarray, title: str) -> None:
+def boundary(axis: Any, model: Any, X: np.ndarray, y: np.ndarray, title: str) -> None:
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.05 * (high - low)
     grid = np.stack(
         np.meshgrid(*(np.linspace(a - m, b + m, 250) for a, b, m in zip(low, high, margin, strict=True))),
         axis=-1,
     )
-    outputs = model.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2])  # type: ignore[attr-defined]
+    outputs = model.decision_function(grid.reshape(-1, 2)).reshape(grid.shape[:2])
     axis.contourf(
         grid[..., 0], grid[..., 1], outputs > 0, levels=[-0.5, 0.5, 1.5], colors=["#dbe9f6", "#fde3cf"]
     )
@@ -59,7 +42,7 @@ def boundary(axis: plt.Axes, model: object, X: np.ndarray, y: np.ndarray, title:
     first = y == np.unique(y)[0]
     axis.plot(*X[first].T, "o", ms=2, color="#1f4e79", mfc="none")
     axis.plot(*X[~first].T, "+", ms=3, color="#a63d00")
-    axis.plot(*model.support_vectors_.T, "k.", ms=3)  # type: ignore[attr-defined]
+    axis.plot(*model.support_vectors_.T, "k.", ms=3)
     axis.set_title(title, fontsize=9)
     axis.set_xticks([])
     axis.set_yticks([])
@@ -71,13 +54,14 @@ def machine(m: int, sigma: float) -> TwoStageLSSVC:
 
 def spirals() -> None:
     X, y = make_two_spirals()
-    report = Report("spirals", "Two spirals: 194 rows")
+    report = page("spirals", "Two spirals: 194 rows")
     report.add(
-        "| machine | vectors, paper | ours | training rows right | loss, forward | after exchanges | AUC |"
+        *head(
+            "| machine | vectors, paper | ours | training rows right | loss, forward | after exchanges | AUC |"
+        )
     )
-    report.add("|---|---|---|---|---|---|---|")
-    drawing, axes = plt.subplots(1, 4, figsize=(14, 3.6))
-    roc, roc_axis = plt.subplots(figsize=(4, 4))
+    drawing, axes = pyplot().subplots(1, 4, figsize=(14, 3.6))
+    roc, roc_axis = pyplot().subplots(figsize=(4, 4))
     full = LSSVC(C=0.16 * 2, gamma=1.0 / (2.0 * 11.33**2)).fit(X, y)
     report.add(
         f"| LS-SVM, sigma 11.33, gamma 0.16 as printed | 194 | {full.n_vectors_} | "
@@ -125,10 +109,10 @@ def checkerboard() -> None:
     X, y = make_checkerboard(1000, random_state=0)
     X_test, y_test = make_checkerboard(20000, random_state=1)
     side = float(np.ptp(X, axis=0).max())
-    report = Report("checkerboard", "Checkerboard: 1000 rows to train, 20,000 to test")
-    report.add("| machine | vectors | accuracy (%) | AUC | s |\n|---|---|---|---|---|")
-    drawing, axes = plt.subplots(1, 3, figsize=(11, 3.8))
-    roc, roc_axis = plt.subplots(figsize=(4, 4))
+    report = page("checkerboard", "Checkerboard: 1000 rows to train, 20,000 to test")
+    report.add(*head("| machine | vectors | accuracy (%) | AUC | s |"))
+    drawing, axes = pyplot().subplots(1, 3, figsize=(11, 3.8))
+    roc, roc_axis = pyplot().subplots(figsize=(4, 4))
     s, C = full_by_folds(X, y, side)
     candidates = [
         (f"LS-SVM, sigma {s} and C {C} by five folds", LSSVC(C=C, gamma=width(s, side))),
@@ -138,9 +122,7 @@ def checkerboard() -> None:
         (f"two-stage, sigma {s}", machine(100, s * side)),
     ]
     for at, (title, model) in enumerate(candidates):
-        start = time.perf_counter()
-        model.fit(X, y)
-        seconds = time.perf_counter() - start
+        _, seconds = timed(partial(model.fit, X, y))
         outputs = model.decision_function(X_test)
         report.add(
             f"| {title} | {model.n_vectors_} | {100 * model.score(X_test, y_test):.2f} | "
@@ -151,8 +133,7 @@ def checkerboard() -> None:
         roc_axis.plot(*roc_curve(y_test, outputs)[:2], label=f"{title}: {model.n_vectors_}")
     _finish(drawing, roc, roc_axis, "checkerboard")
     report.add("\nThe same on five draws (accuracy in %, 100 vectors against 1000):\n")
-    report.add("| draw | LS-SVM, sigma and C by five folds | two-stage, sigma 0.06 | sigma 0.07 |")
-    report.add("|---|---|---|---|")
+    report.add(*head("| draw | LS-SVM, sigma and C by five folds | two-stage, sigma 0.06 | sigma 0.07 |"))
     table = []
     for draw in range(5):
         X, y = make_checkerboard(1000, random_state=draw)
@@ -164,49 +145,44 @@ def checkerboard() -> None:
     report.add("| mean | " + " | ".join(f"{value:.2f}" for value in np.mean(table, axis=0)) + " |")
 
 
-def _finish(drawing: plt.Figure, roc: plt.Figure, roc_axis: plt.Axes, name: str) -> None:
+def _finish(drawing: Any, roc: Any, roc_axis: Any, name: str) -> None:
     roc_axis.set_xlabel("false positives")
     roc_axis.set_ylabel("true positives")
     roc_axis.legend(fontsize=7)
     for figure, kind in ((drawing, "boundary"), (roc, "roc")):
         figure.tight_layout()
-        figure.savefig(RESULTS / f"xia_{name}_{kind}.png", dpi=90)
+        write_picture(figure, RESULTS / f"xia_{name}_{kind}.png", 90)
+
+
+def select_forward(K: np.ndarray, Y: np.ndarray, m: int) -> TwoStage:
+    """The first stage alone."""
+    selection = TwoStage(K, Y)
+    while len(selection.chosen) < m:
+        selection.forward_step()
+    return selection
 
 
 def speed(n: int = 5000, m: int = 100) -> None:
-    report = Report("speed", f"n = {n}, {m} vectors: time of the two stages over that of one kernel matrix")
-    report.add("| features | kernel matrix (s) | forward (s) | ratio | rounds | a round (s) | ratio |")
-    report.add("|---|---|---|---|---|---|---|")
+    report = page("speed", f"n = {n}, {m} vectors: time of the two stages over that of one kernel matrix")
+    report.add(*head("| features | kernel matrix (s) | forward (s) | ratio | rounds | a round (s) | ratio |"))
     for d in (2, 20):
         X, y = make_ringnorm(n, random_state=0)
         X, Y = np.ascontiguousarray(X[:, :d]), np.where(y == y.max(), 1.0, -1.0)[:, None]
         kernel = RBF(1.0 / (2 * d))
-        seconds = []
-        for _ in range(3):
-            start = time.perf_counter()
-            K = kernel(X, X)
-            seconds.append(time.perf_counter() - start)
-        K += 1.0
-        start = time.perf_counter()
-        selection = TwoStage(K, Y)
-        while len(selection.chosen) < m:
-            selection.forward_step()
-        forward = time.perf_counter() - start
+        matrix = least_seconds(partial(kernel, X, X))
+        selection, forward = timed(partial(select_forward, kernel(X, X) + 1.0, Y, m))
         rounds, exchanged = [], 1
         while exchanged:
-            start = time.perf_counter()
-            exchanged = selection.refine_round()
-            rounds.append(time.perf_counter() - start)
+            exchanged, seconds = timed(selection.refine_round)
+            rounds.append(seconds)
         report.add(
-            f"| {d} | {min(seconds):.3f} | {forward:.2f} | {forward / min(seconds):.1f} | {len(rounds)} | "
-            f"{max(rounds):.2f} at most | {max(rounds) / min(seconds):.1f} |"
+            f"| {d} | {matrix:.3f} | {forward:.2f} | {forward / matrix:.1f} | {len(rounds)} | "
+            f"{max(rounds):.2f} at most | {max(rounds) / matrix:.1f} |"
         )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command(__doc__)
     parser.add_argument("parts", nargs="*", default=["spirals", "checkerboard"])
     for part in parser.parse_args().parts:
         {"spirals": spirals, "checkerboard": checkerboard, "speed": speed}[part]()

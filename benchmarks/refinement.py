@@ -9,12 +9,10 @@ gets some iterations, and the joint search as many as it needs to come as low.
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from harness import RESULTS, head, interleaved, write_page
 from slimsvm.datasets import make_ringnorm
 from slimsvm.losses import Squared
 from slimsvm.refinement import RbfModel, RoundedHinge, joint, refine_jointly, starts
@@ -33,14 +31,14 @@ def one(n: int, m: int) -> str:
     weights, penalty = np.ones_like(Y), np.ones(1)
     empty = starts.constant(Y, weights, np.full(X.shape[1], np.log(0.05)))
     start: RbfModel = starts.grow(empty, X, Y, weights, RoundedHinge(), m, np.random.default_rng(0))
-    seconds: dict[str, list[float]] = {"core": [], "products": []}
-    for _ in range(RUNS):
-        for name, limit in (("core", np.inf), ("products", 0.0)):
-            joint.CORE_WORK = limit
-            begin = time.perf_counter()
-            refine_jointly(start, X, Y, weights, RoundedHinge(), penalty, max_iter=ITERATIONS, tol=0.0)
-            seconds[name].append(time.perf_counter() - begin)
-    core, products = (float(np.median(seconds[name])) / ITERATIONS * 1e3 for name in ("core", "products"))
+
+    def refine(limit: float) -> None:
+        joint.CORE_WORK = limit
+        refine_jointly(start, X, Y, weights, RoundedHinge(), penalty, max_iter=ITERATIONS, tol=0.0)
+
+    ways = {"core": lambda: refine(np.inf), "products": lambda: refine(0.0)}
+    seconds = interleaved(ways, RUNS, warm_up=False)
+    core, products = (seconds[name] / ITERATIONS * 1e3 for name in ways)
     return f"| {n:,} | {X.shape[1]} | {m} | {core:.3f} | {products:.3f} | {products / core:.1f} |"
 
 
@@ -56,23 +54,17 @@ def projected(n: int, m: int) -> str:
     joint.CORE_WORK = np.inf
 
     def run(eliminate: bool, n_iter: int) -> tuple[float, float]:
-        times, value = [], np.inf
-        for _ in range(RUNS):
-            begin = time.perf_counter()
+        reached = []
+
+        def refine() -> None:
             _, value, _ = refine_jointly(
-                start,
-                X,
-                Y,
-                weights,
-                Squared(),
-                penalty,
-                widths="one",
-                eliminate=eliminate,
-                max_iter=n_iter,
-                tol=0.0,
-            )
-            times.append(time.perf_counter() - begin)
-        return value, float(np.median(times))
+                start, X, Y, weights, Squared(), penalty, widths="one", eliminate=eliminate,
+                max_iter=n_iter, tol=0.0,
+            )  # fmt: skip
+            reached.append(value)
+
+        seconds = interleaved({"search": refine}, RUNS, warm_up=False)["search"]
+        return reached[-1], seconds
 
     wanted, seconds = run(True, PROJECTED)
     needed, (value, others) = PROJECTED, run(False, PROJECTED)
@@ -91,8 +83,7 @@ def main() -> None:
     lines = [
         "# Joint refinement: milliseconds an iteration",
         "",
-        "| rows | features | vectors | core, float64 | matrix products, float32 | ratio |",
-        "|---|---|---|---|---|---|",
+        *head("| rows | features | vectors | core, float64 | matrix products, float32 | ratio |"),
     ]
     with threadpool_limits(1):
         lines += [one(n, m) for n, m in SIZES]
@@ -100,13 +91,11 @@ def main() -> None:
             "",
             f"# Variable projection: what {PROJECTED} iterations reach, and what the joint search takes for it",
             "",
-            "| rows | vectors | objective | ms | iterations of the joint search | ms | ratio |",
-            "|---|---|---|---|---|---|---|",
+            *head("| rows | vectors | objective | ms | iterations of the joint search | ms | ratio |"),
             *(projected(n, m) for n, m in PROJECTED_SIZES),
         ]
-    text = "\n".join(lines) + "\n"
-    print(text)
-    Path(__file__).parent.joinpath("results", "refinement.md").write_text(text)
+    print("\n".join(lines))
+    write_page(RESULTS / "refinement.md", lines)
 
 
 if __name__ == "__main__":
