@@ -406,3 +406,12 @@ def test_something_else_is_no_model(thing):
 
 def test_the_error_is_also_a_value_error():
     assert issubclass(ModelFormatError, ValueError)
+
+
+def test_an_expansion_is_shown_in_one_line_and_as_html():
+    vectors = np.arange(30 * 64, dtype=np.float32).reshape(30, 64)
+    f = KernelExpansion(RBF(1.0), vectors, np.ones((30, 10)), np.ones(10))
+    assert repr(f) == "KernelExpansion(rbf, 30 vectors x 64 features, 10 outputs, 8.7 kB)"
+    one = KernelExpansion(Linear(), [[1.0]], [1.0], 0.0)
+    assert repr(one) == "KernelExpansion(linear, 1 vector x 1 feature, 1 output, 24 bytes)"
+    assert "<td>30</td>" in f._repr_html_()

@@ -219,3 +219,13 @@ def test_it_prints_as_a_table():
     assert lines[1 + path.chosen].endswith("<- chosen")
     with pytest.raises(dataclasses.FrozenInstanceError):
         path.chosen = 0
+
+
+def test_a_path_is_shown_as_text_a_table_and_html():
+    path = vector_path(GreedyLSSVC(), X, Y, sizes=[2, 8], cv=2, random_state=0)
+    assert repr(path).startswith("VectorPath(sizes 2, 8; chosen ")
+    frame = path.to_frame()
+    assert frame.index.tolist() == [2, 8]
+    assert frame["chosen"].sum() == 1
+    np.testing.assert_array_equal(frame["accuracy"], path.scores)
+    assert path._repr_html_().count("<tr") == 3

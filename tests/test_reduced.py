@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.datasets import load_iris, make_regression
 from sklearn.decomposition import KernelPCA
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
@@ -78,3 +80,18 @@ def test_bad_options(options, message):
     X, y = make_banana(30, random_state=0)
     with pytest.raises(ValueError, match=message):
         Reduced(SVC(), **options).fit(X, y)
+
+
+def test_metadata_are_routed():
+    X, y = make_banana(120, random_state=0)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, 120)
+    wanted = Reduced(SVC(), max_vectors=8).fit(X, y, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = SVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        model = Reduced(inner, max_vectors=8).fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(model.decision_function(X), wanted.decision_function(X))
+        assert model.score(X, y, sample_weight=weight) == wanted.estimator_.score(X, y, sample_weight=weight)
+        with pytest.raises(UnsetMetadataPassedError):
+            Reduced(SVC(), max_vectors=8).fit(X, y, sample_weight=weight)
+        scores = cross_validate(model, X, y, cv=3, params={"sample_weight": weight})["test_score"]
+    assert np.isfinite(scores).all()

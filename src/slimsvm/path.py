@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +53,38 @@ class VectorPath:
     def chosen_size(self) -> int:
         """The chosen number of vectors."""
         return int(self.sizes[self.chosen])
+
+    def to_frame(self) -> Any:
+        """The path as a pandas DataFrame, one row for each size.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas
+
+        columns = {
+            "n_vectors": self.n_vectors, self.score_name: self.scores, "standard_error": self.errors,
+            "bytes": self.bytes, "latency_us": self.latency_us, "chosen": np.arange(len(self.sizes)) == self.chosen,
+        }  # fmt: skip
+        return pandas.DataFrame(columns, index=pandas.Index(self.sizes, name="size"))
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(map(str, self.sizes))
+        return f"VectorPath(sizes {sizes}; chosen {self.chosen_size}: {self.score_name} {self.scores[self.chosen]:.4f})"
+
+    def _repr_html_(self) -> str:
+        titles = ("size", "vectors", html.escape(self.score_name), "standard error", "bytes", "us a row")
+        rows = []
+        for i, size in enumerate(self.sizes):
+            cells = (
+                f"{size}", f"{self.n_vectors[i]:.1f}", f"{self.scores[i]:.4f}", f"{self.errors[i]:.4f}",
+                f"{self.bytes[i]:.0f}", f"{self.latency_us[i]:.1f}",
+            )  # fmt: skip
+            mark = ' style="font-weight: bold"' if i == self.chosen else ""
+            rows.append(f"<tr{mark}>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        head = "".join(f"<th>{title}</th>" for title in titles)
+        return f"<table><caption>VectorPath; chosen in bold</caption><tr>{head}</tr>{''.join(rows)}</table>"
 
     def __str__(self) -> str:
         lines = [f"{'size':>6} {'vectors':>8} {self.score_name:>22} {'bytes':>9} {'us a row':>9}"]

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
+from ..methods.base import unchanged_on_failure
 from ..reduction.prune import CRITERIA, RIDGE
 from ..reduction.shrink import METHODS
 from ..rows import Array
@@ -161,21 +163,37 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        try:
-            fitted = clone(self.estimator).fit(X, y, **fit_params)
-        except ValueError as error:
-            if "sample_weight" not in fit_params:
-                raise
-            name = type(self.estimator).__name__
-            raise ValueError(f"{name} could not be fitted with this sample_weight: {error}") from error
-        options = self.get_params(deep=False)
-        del options["estimator"]
-        self.estimator_ = reduce(fitted, X, y, sample_weight=fit_params.get("sample_weight"), **options)
-        for name in ("n_features_in_", "feature_names_in_", "classes_", "offset_"):
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
-        self.n_iter_ = max(1, len(self.reduction_.removed))
+        routed = fit_params
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **fit_params).estimator.fit
+        with unchanged_on_failure(self):
+            try:
+                fitted = clone(self.estimator).fit(X, y, **routed)
+            except ValueError as error:
+                if "sample_weight" not in fit_params:
+                    raise
+                name = type(self.estimator).__name__
+                raise ValueError(f"{name} could not be fitted with this sample_weight: {error}") from error
+            options = self.get_params(deep=False)
+            del options["estimator"]
+            self.estimator_ = reduce(fitted, X, y, sample_weight=fit_params.get("sample_weight"), **options)
+            for name in ("n_features_in_", "feature_names_in_", "classes_", "offset_"):
+                if hasattr(fitted, name):
+                    setattr(self, name, getattr(fitted, name))
+                elif hasattr(self, name):
+                    delattr(self, name)
+            self.n_iter_ = max(1, len(self.reduction_.removed))
         return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What is passed on to the estimator, by `fit` and by `score`.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        both = MethodMapping().add(caller="fit", callee="fit").add(caller="score", callee="score")
+        return MetadataRouter(owner=type(self).__name__).add(estimator=self.estimator, method_mapping=both)
 
     @property
     def _slim(self) -> Any:
@@ -246,7 +264,21 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         return transformed
 
     @available_if(_delegates("score"))  # type: ignore[untyped-decorator]
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Score of the reduced model: accuracy or R^2."""
+    def score(self, X: Any, y: Any = None, **score_params: Any) -> float:
+        """Score of the reduced model: accuracy or R^2.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,) or (n, n_targets) or None
+        **score_params
+            Given to the model's `score`: `sample_weight`, for instance.
+
+        Returns
+        -------
+        float
+        """
         check_is_fitted(self)
-        return float(self.estimator_.score(X, y, sample_weight))
+        if _routing_enabled():
+            score_params = process_routing(self, "score", **score_params).estimator.score
+        return float(self.estimator_.score(X, y, **score_params))

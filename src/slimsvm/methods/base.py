@@ -27,6 +27,7 @@ from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
 from ..training import Trained, TrainingSet, class_weights, part_of_rows
+from ..words import count
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
 from .progress import FitProgress
 
@@ -75,6 +76,11 @@ class Run:
     def name(self) -> str:
         """Name of the estimator, for messages."""
         return type(self.estimator).__name__
+
+    def say(self, text: str) -> None:
+        """Print what was found, if that is wanted."""
+        if self.estimator.verbose:
+            print(f"[{self.name}] {text}", flush=True)
 
 
 class TrainedEstimator(FittedModel):
@@ -135,6 +141,7 @@ class KernelEstimator(TrainedEstimator):
         ],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -169,7 +176,14 @@ class KernelEstimator(TrainedEstimator):
             progress = FitProgress(self, len(self._stages), X, y, sample_weight)
             data, known = self._training_set(X, y, sample_weight)
             data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
-            trained = self._train(data, self._kernel_for(data), Run(self, progress))
+            run = Run(self, progress)
+            run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
+            trained = self._train(data, self._kernel_for(data), run)
+            vectors, iterations = (
+                count(trained.expansion.n_vectors, "vector"),
+                count(trained.n_iter, "iteration"),
+            )
+            run.say(f"done: {vectors} after {iterations}")
             self._store(trained, self._readout(known, trained))
             progress.finish()
         return self

@@ -27,6 +27,9 @@ C : float, default=1.0
     "class_weight": """\
 class_weight : "balanced", dict or None, default=None
     Factor on the weights of each class.""",
+    "verbose": """\
+verbose : int, default=0
+    Whether to print what the fit finds.""",
     "no randomness": """\
 random_state : int, RandomState or None, default=None
     Not used: the method has no randomness.""",

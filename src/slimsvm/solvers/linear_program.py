@@ -17,7 +17,7 @@ doi:10.1109/IJCNN.2000.859396; Huangfu and Hall (2018), doi:10.1007/s12532-017-0
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,14 @@ def _relative(primal: float, dual: float) -> float:
 
 
 def solve_one_norm(
-    B: Array, t: Array, c: Array, penalty: Array, *, free: Array | None = None, tol: float = 1e-6
+    B: Array,
+    t: Array,
+    c: Array,
+    penalty: Array,
+    *,
+    free: Array | None = None,
+    tol: float = 1e-6,
+    max_iter: int | None = None,
 ) -> LinearProgramSolution:
     """Solve the one-norm machine to a relative duality gap of `tol`.
 
@@ -85,6 +92,8 @@ def solve_one_norm(
         Positive: lambda.
     free : array of shape (n,) or None
         The column q of an unpenalised intercept.
+    max_iter : int or None
+        Limit of the programs; None goes on as long as columns are missing.
 
     Examples
     --------
@@ -99,7 +108,7 @@ def solve_one_norm(
     box = np.column_stack([np.zeros(n), c / unit])
     working = np.arange(m) if m <= SMALL else _first_columns(columns, t, c)
     best = LinearProgramSolution(np.zeros(m), 0.0, np.zeros(n), np.inf, 0, Status.STALLED)
-    for n_iter in range(1, m + 2):
+    for n_iter in range(1, m + 2 if max_iter is None else max_iter + 1):
         k = len(working)
         # |J beta| <= 1 as J beta = s with s between -1 and 1: half the rows that two inequalities would need.
         # All of the matrix is dense, and the presolver finds nothing to remove in it.
@@ -137,6 +146,8 @@ def solve_one_norm(
         # constraints that do not bind may go, the others stay
         used = working[(alpha[working] != 0) | (np.abs(columns[:, working].T @ beta) > 0.5)]
         working = np.concatenate([used if n_iter % 2 else working, violated])
+    else:
+        best = replace(best, status=Status.ITERATION_LIMIT)
     return best
 
 

@@ -29,6 +29,7 @@ from ..kernels import Kernel
 from ..problem import Dictionary
 from ..rows import Array
 from ..training import Trained, TrainingSet
+from ..words import count
 
 # A coefficient this far below the largest is zero for good. In the quadratic variant a dying coefficient is
 # squared in each round, so it passes from a hundredth to less than this in two rounds.
@@ -97,6 +98,7 @@ def reweighted(
     tol: float = 1e-4,
     max_iter: int = 50,
     vanished: Callable[[Array, Array], bool] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Reweighted:
     """Solve rounds until the coefficients stay.
 
@@ -111,6 +113,8 @@ def reweighted(
         Limit of the rounds.
     vanished : function or None
         Columns and coefficients -> whether they have no effect any more; then all are zero.
+    report : function or None
+        Is told of every round.
 
     Examples
     --------
@@ -138,6 +142,10 @@ def reweighted(
         alive = size > NEGLIGIBLE * size.max()
         columns, coef = columns[alive], new[alive]
         counts.append(len(columns))
+        if report is not None:
+            report(
+                f"round {len(counts) - 1}: {count(len(columns), 'coefficient')} left, changed by {change:.2g}"
+            )
         if change <= tol:
             converged = True
             break

@@ -78,8 +78,7 @@ class CompactFit:
 
     def say(self, text: str) -> None:
         """Print what was found, if that is wanted."""
-        if self.model.verbose:
-            print(f"[{self.run.name}] {text}", flush=True)
+        self.run.say(text)
 
     def train(self) -> tuple[Trained, Choice]:
         """Search, then train at the size that was chosen."""

@@ -18,6 +18,7 @@ from ...readout import DensityReadout
 from ...rows import Array, Rows, as_rows, dense, distinct_rows
 from ...threads import n_threads, one_blas_thread
 from ...training import Trained
+from ...words import count
 from ..base import TrainedEstimator, checked_weight, unchanged_on_failure
 from ..documentation import documented
 from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
@@ -52,6 +53,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         Change of the weights between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=200
         Limit of the rounds.
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds `sample`; fitting has no randomness.
     <n_jobs>
@@ -95,6 +97,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -107,6 +110,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         max_vectors: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 200,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -115,6 +119,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         self.max_vectors = max_vectors
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -154,6 +159,12 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
             points -= weight @ points / weight.sum()  # nothing depends on the origin, but rounding would
         bandwidth = self._choose_bandwidth(points, weight)
         found = self._mixture(points, weight, bandwidth)
+        if self.verbose:
+            name, vectors = type(self).__name__, count(len(found.support), "vector")
+            print(
+                f"[{name}] bandwidth {bandwidth:.4g}: {vectors} after {count(len(found.counts) - 1, 'round')}",
+                flush=True,
+            )
         found.rounds.warn_if_unfinished(type(self).__name__)
         support = rows[found.support]
         factor = math.exp(-0.5 * X.shape[1] * math.log(2.0 * math.pi * bandwidth**2))

@@ -18,6 +18,7 @@ from ...readout import FeaturesReadout, Readout
 from ...rows import Array, Rows
 from ...threads import n_threads, one_blas_thread
 from ...training import Trained, TrainingSet
+from ...words import count
 from ..base import KernelClassifier, KernelEstimator, Run
 from ..documentation import documented
 from .cholesky import SELECTIONS
@@ -82,6 +83,7 @@ class EmpiricalSVC(KernelClassifier):
     max_iter : int or None, default=None
         Limit of the solver's iterations; None means its own.
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the random selection.
     <n_jobs>
@@ -145,6 +147,7 @@ class EmpiricalSVC(KernelClassifier):
         tol: float = 1e-6,
         max_iter: int | None = None,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -162,6 +165,7 @@ class EmpiricalSVC(KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -172,7 +176,9 @@ class EmpiricalSVC(KernelClassifier):
         else:
             vectors, H, support = self._select(data, kernel, run)
         check_finite(H)
+        run.say(f"selected {count(H.shape[1], 'vector')}")
         solution = self._solve(H, data.Y, self.C * data.weight)
+        run.say(f"solved to a relative gap of {solution.residual:.2g}")
         solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
         dtype = data.X.dtype
         coef, intercept = (H.T @ solution.alpha).astype(dtype), solution.intercept.astype(dtype)
@@ -232,6 +238,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         Stop at this many vectors.
     orthonormal : bool, default=False
         Whether to return the orthonormal coordinates.
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the random selection.
     <n_jobs>
@@ -274,6 +281,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         selection: str = "cholesky",
         max_vectors: int | None = None,
         orthonormal: bool = False,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -285,6 +293,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         self.selection = selection
         self.max_vectors = max_vectors
         self.orthonormal = orthonormal
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -54,6 +54,7 @@ class FixedSizeLSSVC(KernelClassifier):
     <C>
     <kernel>
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the order in which rows are offered.
     <n_jobs>
@@ -102,6 +103,7 @@ class FixedSizeLSSVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -112,6 +114,7 @@ class FixedSizeLSSVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -129,6 +132,7 @@ class FixedSizeLSSVR(KernelRegressor):
         Number of vectors; all rows where there are no more.
     <C>
     <kernel>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the order in which rows are offered.
     <n_jobs>
@@ -170,6 +174,7 @@ class FixedSizeLSSVR(KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -179,6 +184,7 @@ class FixedSizeLSSVR(KernelRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -17,6 +17,7 @@ from ...losses import Hinge, SquaredHinge
 from ...problem import KernelGram, Problem, Solution, Status, unusable_kernel_values
 from ...rows import scale_columns, squared_norms
 from ...training import Trained, TrainingSet
+from ...words import count
 from ..base import KernelClassifier, Run
 from ..documentation import documented
 
@@ -48,6 +49,7 @@ class FullSVC(KernelClassifier):
     cache_size : float, default=200
         Megabytes for the solver's cache.
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -100,6 +102,7 @@ class FullSVC(KernelClassifier):
         max_iter: int = 1_000_000,
         cache_size: float = 200,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -113,6 +116,7 @@ class FullSVC(KernelClassifier):
         self.max_iter = max_iter
         self.cache_size = cache_size
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -120,11 +124,11 @@ class FullSVC(KernelClassifier):
         loss = Hinge() if self.loss == "hinge" else SquaredHinge()
         gram = data.gram(kernel, run.n_threads)
         problem = Problem(gram, data.Y, loss, self.C * data.weight)
-        solution = self._solve(problem, kernel, gram)
+        solution = self._solve(problem, kernel, gram, run)
         solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
         return Trained.on_rows(data, kernel, solution.alpha, solution.intercept, n_iter=solution.n_iter)
 
-    def _solve(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> Solution:
+    def _solve(self, problem: Problem, kernel: Kernel, gram: KernelGram, run: Run) -> Solution:
         n, k = problem.y.shape
         inputs, options = self._as_libsvm(problem, kernel, gram)
         _check_range(inputs, options["kernel"], gram)
@@ -144,6 +148,7 @@ class FullSVC(KernelClassifier):
             alpha[machine.support_, output] = (coef.toarray() if hasattr(coef, "toarray") else coef)[0]
             intercept[output] = machine.intercept_[0]
             n_iter = max(n_iter, int(machine.n_iter_[0]))
+            run.say(f"output {output + 1} of {k}: {count(len(machine.support_), 'vector')}")
         status = Status.OPTIMAL if finished else Status.ITERATION_LIMIT
         gap = 0.0 if finished else float(problem.optimality(alpha, intercept).max())
         return Solution(alpha, intercept, status, n_iter, gap)

@@ -76,6 +76,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     objective = np.full((max(len(output.vectors) for output in outputs), len(outputs)), np.nan)
     for o, sequence in enumerate(sequences):
         objective[: len(sequence.chosen), o] = sequence.objective()
+    run.say("steps of each output: " + ", ".join(str(len(output.vectors)) for output in outputs))
     path = GreedyPath(gram.part(used), data.rows[used], tuple(outputs), objective)
     coef, intercept = path.machine(path.n_steps)
     extras["path_"] = path
@@ -159,6 +160,7 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         them is kept. None relies on `max_error` and `max_vectors` alone.
     <kernel>
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
     <n_jobs>
@@ -221,6 +223,7 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -235,6 +238,7 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -271,6 +275,7 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         Share of the rows held out: of the machines the search passes through, the one that scores best on
         them is kept. None relies on `max_error` and `max_vectors` alone.
     <kernel>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
     <n_jobs>
@@ -321,6 +326,7 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -334,6 +340,7 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -31,6 +31,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         name = "cholesky" if gram.is_held else "cg"
     problem = Problem(gram, data.Y, Squared(), model.C * data.weight)
     solution = SOLVERS[name](problem, tol=model.tol, max_iter=model.max_iter, rng=run.rng)
+    run.say(f"solver {name}: {solution.status.name.lower().replace('_', ' ')}")
     solution.warn_if_unfinished(run.name, solver=name, C=model.C)
     return Trained.on_rows(data, kernel, solution.alpha, solution.intercept, n_iter=solution.n_iter)
 
@@ -59,6 +60,7 @@ class LSSVC(KernelClassifier):
     max_iter : int or None, default=None
         Limit of the iterations of "cg" and "smo"; None sets one that grows with the rows.
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the choice of columns that precondition "cg"; the result is the same to the tolerance.
     <n_jobs>
@@ -109,6 +111,7 @@ class LSSVC(KernelClassifier):
         tol: float = 1e-8,
         max_iter: int | None = None,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -121,6 +124,7 @@ class LSSVC(KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -145,6 +149,7 @@ class LSSVR(KernelRegressor):
         Largest error of the optimality conditions, relative to the targets ("cg" and "smo").
     max_iter : int or None, default=None
         Limit of the iterations of "cg" and "smo"; None sets one that grows with the rows.
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the choice of columns that precondition "cg".
     <n_jobs>
@@ -186,6 +191,7 @@ class LSSVR(KernelRegressor):
         solver: str = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -197,6 +203,7 @@ class LSSVR(KernelRegressor):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

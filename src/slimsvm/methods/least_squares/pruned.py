@@ -53,6 +53,7 @@ class PrunedLSSVC(KernelClassifier):
         Share of the rows dropped in a round.
     <kernel>
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -102,6 +103,7 @@ class PrunedLSSVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -113,6 +115,7 @@ class PrunedLSSVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,13 +11,18 @@ from sklearn.utils._param_validation import Interval
 from ...kernels import Kernel, is_positive_definite
 from ...problem import Dictionary, Solution, Status, make_dictionary
 from ...rows import Array
+from ...solvers.hinge_no_bias import MAX_ITERATIONS
 from ...solvers.linear_program import solve_one_norm
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
 from ..documentation import documented
 from .margin import solve_one_norm_margin
 
-_C_CONSTRAINT: dict[str, list[Any]] = {"C": [Interval(Real, 0, None, closed="neither")]}
+_ONE_NORM_CONSTRAINTS: dict[str, list[Any]] = {
+    "C": [Interval(Real, 0, None, closed="neither")],
+    "tol": [Interval(Real, 0, None, closed="neither")],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+}
 
 
 def trained(
@@ -53,7 +58,12 @@ class LPSVC(KernelClassifier):
     ----------
     <C>
     <kernel>
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Limit of the linear programs; None sets none, and they end when no column is missing.
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -67,7 +77,7 @@ class LPSVC(KernelClassifier):
 
     Notes
     -----
-    The intercept is not penalised. Solved by HiGHS to a relative duality gap of 1e-6. A corner leaves many rows
+    The intercept is not penalised. Solved by HiGHS. A corner leaves many rows
     exactly on the margin, of several classes at once; of outputs that are equal but for rounding the first wins.
 
     References
@@ -88,7 +98,7 @@ class LPSVC(KernelClassifier):
     _half_digits = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        **_C_CONSTRAINT,
+        **_ONE_NORM_CONSTRAINTS,
     }
 
     def __init__(
@@ -99,7 +109,10 @@ class LPSVC(KernelClassifier):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -108,7 +121,10 @@ class LPSVC(KernelClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -118,7 +134,9 @@ class LPSVC(KernelClassifier):
 
         def solve(labels: Array) -> Any:
             B = labels[:, None] * dictionary.K
-            return solve_one_norm(B, np.ones(len(B)), c, np.ones(B.shape[1]), free=labels)
+            return solve_one_norm(
+                B, np.ones(len(B)), c, np.ones(B.shape[1]), free=labels, tol=self.tol, max_iter=self.max_iter
+            )
 
         return trained(self, data, kernel, dictionary, [solve(labels) for labels in data.Y.T])
 
@@ -148,7 +166,12 @@ class SparsityControlledSVC(KernelClassifier):
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
         Constant of the polynomial and sigmoid kernels.
+    tol : float, default=1e-6
+        Relative duality gap at which to stop.
+    max_iter : int or None, default=None
+        Limit of the interior point's iterations; None means 100.
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -161,7 +184,7 @@ class SparsityControlledSVC(KernelClassifier):
 
     Notes
     -----
-    Solved by an interior point to a relative duality gap of 1e-6, with O(n^3) work an iteration. For a kernel
+    Solved by an interior point, with O(n^3) work an iteration. For a kernel
     that is not known to be positive semi-definite (sigmoid, functions, precomputed) negative eigenvalues of K
     are set to zero in the margin term only, which keeps the problem convex.
 
@@ -183,7 +206,7 @@ class SparsityControlledSVC(KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        **_C_CONSTRAINT,
+        **_ONE_NORM_CONSTRAINTS,
         "D": [Interval(Real, 0, None, closed="neither")],
     }
 
@@ -196,7 +219,10 @@ class SparsityControlledSVC(KernelClassifier):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        tol: float = 1e-6,
+        max_iter: int | None = None,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -206,7 +232,10 @@ class SparsityControlledSVC(KernelClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.tol = tol
+        self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -218,8 +247,11 @@ class SparsityControlledSVC(KernelClassifier):
             P = (vectors * np.maximum(values, 0.0)) @ vectors.T
         c = self.C * data.weight
         t = np.ones(len(c))
-        solutions = [
-            solve_one_norm_margin(P, labels[:, None] * dictionary.K, t, c, self.D, labels)
-            for labels in data.Y.T
-        ]
+        max_iter = MAX_ITERATIONS if self.max_iter is None else self.max_iter
+
+        def solve(labels: Array) -> Any:
+            B = labels[:, None] * dictionary.K
+            return solve_one_norm_margin(P, B, t, c, self.D, labels, tol=self.tol, max_iter=max_iter)
+
+        solutions = [solve(labels) for labels in data.Y.T]
         return trained(self, data, kernel, dictionary, solutions)

@@ -93,7 +93,15 @@ class _Newton:
 
 
 def solve_one_norm_margin(
-    P: Array, B: Array, t: Array, c: Array, d: float, q: Array, *, tol: float = 1e-6
+    P: Array,
+    B: Array,
+    t: Array,
+    c: Array,
+    d: float,
+    q: Array,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = MAX_ITERATIONS,
 ) -> OneNormMarginSolution:
     """Solve to a relative duality gap of `tol`.
 
@@ -125,7 +133,7 @@ def solve_one_norm_margin(
     gap, n_iter, status = np.inf, 0, Status.ITERATION_LIMIT
     best = OneNormMarginSolution(alpha, b, beta, np.inf, 0, status)
     best_g = g
-    for n_iter in range(MAX_ITERATIONS + 1):
+    for n_iter in range(max_iter + 1):
         B_beta = B.T @ beta
         P_alpha = P @ alpha
         gap = _relative_gap(alpha, P_alpha, B_beta, beta, z, t, c, d, q)
@@ -135,7 +143,8 @@ def solve_one_norm_margin(
         if gap <= tol:
             status = Status.OPTIMAL
             break
-        if n_iter == MAX_ITERATIONS:
+        if n_iter == max_iter:
+            status = Status.ITERATION_LIMIT
             break
         theta = u / lower + v / upper
         s_beta, xi_eta = s / beta, xi / eta

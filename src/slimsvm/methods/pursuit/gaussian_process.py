@@ -13,6 +13,7 @@ from ...kernels import Kernel
 from ...problem import KernelGram
 from ...rows import Array
 from ...training import Trained, TrainingSet
+from ...words import count
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
 from .search import Pursuit, PursuitRule
@@ -53,7 +54,9 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     while search.m < model.max_vectors and search.step():
         if search.m >= (1.0 + GROWTH_BETWEEN_BOUNDS) * looked_at and model.tol > 0:
             looked_at = search.m
-            if duality_gap(gram, search, data.weight, model.C, data.Y) <= model.tol:
+            gap = duality_gap(gram, search, data.weight, model.C, data.Y)
+            run.say(f"{count(search.m, 'vector')}: relative gap at most {gap:.3g}")
+            if gap <= model.tol:
                 break
     gap = duality_gap(gram, search, data.weight, model.C, data.Y) if search.m else 0.0
     chosen = np.array(search.chosen, dtype=np.intp)
@@ -89,6 +92,7 @@ class SparseGreedyGPC(KernelClassifier):
         all.
     <kernel>
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
     <n_jobs>
@@ -142,6 +146,7 @@ class SparseGreedyGPC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -155,6 +160,7 @@ class SparseGreedyGPC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -181,6 +187,7 @@ class SparseGreedyGPR(KernelRegressor):
         Random rows looked at in a step (59 finds one of the best 5 % with 95 % confidence); None looks at
         all.
     <kernel>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
     <n_jobs>
@@ -226,6 +233,7 @@ class SparseGreedyGPR(KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -238,6 +246,7 @@ class SparseGreedyGPR(KernelRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -74,6 +74,7 @@ class MatchingPursuitSVC(KernelClassifier):
         them is kept.
     <kernel>
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
     <n_jobs>
@@ -125,6 +126,7 @@ class MatchingPursuitSVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -138,6 +140,7 @@ class MatchingPursuitSVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -164,6 +167,7 @@ class MatchingPursuitSVR(KernelRegressor):
         Share of the rows held out: of the machines of 0 to `max_vectors` vectors, the one that scores best on
         them is kept.
     <kernel>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the rows held out.
     <n_jobs>
@@ -208,6 +212,7 @@ class MatchingPursuitSVR(KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -220,6 +225,7 @@ class MatchingPursuitSVR(KernelRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -31,6 +31,9 @@ _RELEVANCE_CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 
+# "em" stops when no precision changes by more than this times `tol`, relative to itself.
+EM_FACTOR = 1e3
+
 
 def train(
     model: Any,
@@ -44,18 +47,25 @@ def train(
 ) -> Trained:
     """Fit each output, and put the union of their vectors and their posteriors together."""
     source = CandidateColumns(data.gram(kernel, run.n_threads))
+    smallest_gain = model.tol * float(data.weight.sum())
 
     def fitted(y: Array) -> SparseBayes:
         if model.method == "em":
             return fit_em(
-                source, y, data.weight, gaussian=gaussian, tol=10 * model.tol, max_iter=model.max_iter
+                source, y, data.weight, gaussian=gaussian, tol=EM_FACTOR * model.tol, max_iter=model.max_iter
             )
         fit = fit_gaussian if gaussian else fit_bernoulli
         return fit(
-            source, y, data.weight, tol=model.tol, max_iter=model.max_iter, n_restarts=model.n_restarts
+            source, y, data.weight, tol=smallest_gain, max_iter=model.max_iter, n_restarts=model.n_restarts
         )
 
-    fits = [fitted(y) for y in targets.T]
+    fits = []
+    for output, y in enumerate(targets.T, start=1):
+        fits.append(fitted(y))
+        run.say(
+            f"output {output} of {targets.shape[1]}: {count(len(fits[-1].columns), 'weight')} after "
+            f"{count(fits[-1].n_iter, 'step')}, log marginal likelihood {fits[-1].log_marginal_likelihood:.6g}"
+        )
     warn_if_unfinished(fits, run.name, model.method)
     alpha, intercept = np.zeros((data.n, len(fits))), shift.copy()
     for output, fit in enumerate(fits):
@@ -143,12 +153,13 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
     n_restarts : int, default=1
         "fast" only: searches from two thirds of the best model, after the first from nothing; the model with
         the largest marginal likelihood is kept.
-    tol : float, default=1e-4
-        "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the
-        logarithm of a precision.
+    tol : float, default=1e-6
+        Gain in log marginal likelihood, divided by the number of rows, at which to stop; for "em" a thousandth of
+        the relative change of a precision.
     max_iter : int, default=10_000
         Limit of the steps ("fast", all searches together) or rounds ("em").
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -199,9 +210,10 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
         coef0: float = 0.0,
         method: str = "fast",
         n_restarts: int = 1,
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int = 10_000,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -214,6 +226,7 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -236,11 +249,12 @@ class RVR(KernelRegressor):
     n_restarts : int, default=1
         "fast" only: searches from two thirds of the best model, after the first from nothing; the model with
         the largest marginal likelihood is kept.
-    tol : float, default=1e-4
-        "fast": gain in log marginal likelihood below which to stop; "em": ten times the change of the
-        logarithm of a precision.
+    tol : float, default=1e-6
+        Gain in log marginal likelihood, divided by the number of rows, at which to stop; for "em" a thousandth of
+        the relative change of a precision.
     max_iter : int, default=10_000
         Limit of the steps ("fast", all searches together) or rounds ("em").
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -295,8 +309,9 @@ class RVR(KernelRegressor):
         coef0: float = 0.0,
         method: str = "fast",
         n_restarts: int = 1,
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         max_iter: int = 10_000,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -308,6 +323,7 @@ class RVR(KernelRegressor):
         self.n_restarts = n_restarts
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

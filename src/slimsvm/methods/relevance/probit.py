@@ -35,6 +35,7 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
     max_iter : int, default=2000
         Limit of the rounds; all but the first few are cheap.
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -82,6 +83,7 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
         tol: float = 1e-3,
         max_iter: int = 2000,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -92,6 +94,7 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -106,6 +109,7 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 vanished=partial(without_effect, A),
+                report=run.say,
             )
             shift = 0.0
             if not result.coef.any():

@@ -15,6 +15,7 @@ from ...kernels import Kernel
 from ...problem import DENSE_LIMIT_BYTES, KernelGram
 from ...rows import Array
 from ...training import Trained, TrainingSet, held_out_score
+from ...words import count
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
 from .selection import TwoStage, press
@@ -125,8 +126,10 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         del trial
     selection = TwoStage(dictionary(gram, candidates, everything, data.weight), targets)
     extras["forward_loss_"] = forward(selection, min(size, len(candidates)))
+    run.say(f"forward: {count(len(selection.chosen), 'vector')}, sum of squares {selection.loss:.6g}")
     n_iter = second_stage(selection, model.max_iter, run.name) if model.refine and selection.chosen else 0
     extras["loss_"] = selection.loss
+    run.say(f"exchanged: sum of squares {selection.loss:.6g}")
     chosen = candidates[selection.chosen]
     D = dictionary(gram, chosen, everything, data.weight).T
     coef = linalg.lstsq(D, targets, check_finite=False)[0] if len(chosen) else np.zeros((0, len(shift)))
@@ -176,6 +179,7 @@ class TwoStageLSSVC(KernelClassifier):
         Limit of the rounds of the second stage.
     <kernel>
     <class_weight>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the folds.
     <n_jobs>
@@ -238,6 +242,7 @@ class TwoStageLSSVC(KernelClassifier):
         degree: int = 3,
         coef0: float = 0.0,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -252,6 +257,7 @@ class TwoStageLSSVC(KernelClassifier):
         self.degree = degree
         self.coef0 = coef0
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -281,6 +287,7 @@ class TwoStageLSSVR(KernelRegressor):
     max_iter : int, default=100
         Limit of the rounds of the second stage.
     <kernel>
+    <verbose>
     random_state : int, RandomState or None, default=None
         Seeds the candidates and the folds.
     <n_jobs>
@@ -335,6 +342,7 @@ class TwoStageLSSVR(KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -348,6 +356,7 @@ class TwoStageLSSVR(KernelRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 

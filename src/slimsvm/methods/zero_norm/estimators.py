@@ -29,9 +29,10 @@ _ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary) -> Reweighted:
+def solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary, run: Run) -> Reweighted:
     """One output; `sign` has n entries, or 2n for each row twice."""
-    size, options = 1 + len(dictionary.rows), {"tol": model.tol, "max_iter": model.max_iter}
+    size = 1 + len(dictionary.rows)
+    options = {"tol": model.tol, "max_iter": model.max_iter, "report": run.say}
     twice = len(sign) > len(dictionary.K)
     if model.variant == "quadratic" and model.margin == 0 and model.p < np.inf:
         K = np.vstack([dictionary.K, dictionary.K]) if twice else dictionary.K
@@ -90,6 +91,7 @@ class ZeroNormSVC(KernelClassifier):
     max_iter : int, default=50
         Limit of the rounds.
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -151,6 +153,7 @@ class ZeroNormSVC(KernelClassifier):
         tol: float = 1e-4,
         max_iter: int = 50,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -165,6 +168,7 @@ class ZeroNormSVC(KernelClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -174,7 +178,7 @@ class ZeroNormSVC(KernelClassifier):
         t, c = np.ones(data.n), self.C * data.weight
         results = []
         for labels in data.Y.T:
-            result = solve(self, np.ascontiguousarray(labels), t, c, dictionary)
+            result = solve(self, np.ascontiguousarray(labels), t, c, dictionary, run)
             heavier = 0.0
             if not result.coef.any():
                 heavier = 1.0 if c @ labels > 0 else -1.0
@@ -205,6 +209,7 @@ class ZeroNormSVR(KernelRegressor):
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=50
         Limit of the rounds.
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -257,6 +262,7 @@ class ZeroNormSVR(KernelRegressor):
         coef0: float = 0.0,
         tol: float = 1e-4,
         max_iter: int = 50,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -271,6 +277,7 @@ class ZeroNormSVR(KernelRegressor):
         self.coef0 = coef0
         self.tol = tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -285,7 +292,7 @@ class ZeroNormSVR(KernelRegressor):
             centred = targets - middle
             # |y - f| - epsilon is the larger of two hinges
             t = np.concatenate([centred - self.epsilon, -centred - self.epsilon])
-            result = solve(self, sign, t, np.concatenate([c, c]), dictionary)
+            result = solve(self, sign, t, np.concatenate([c, c]), dictionary, run)
             if not result.coef.any() and np.abs(centred).max() > self.epsilon:
                 warn_empty(run.name, "predicts the median", f"raise C (it is {self.C:g})")
             results.append((result, middle))

@@ -19,6 +19,7 @@ from ...rows import Array, Rows, dense, scale_columns
 from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
 from ...threads import one_blas_thread
 from ...training import TrainingSet
+from ...words import count
 from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
 from ..documentation import documented
 from ..full.estimators import FullSVC
@@ -61,6 +62,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
     max_iter : int, default=50
         Limit of the rounds.
     <class_weight>
+    <verbose>
     <no randomness>
     <n_jobs>
 
@@ -122,6 +124,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         tol: float = 1e-4,
         max_iter: int = 50,
         class_weight: Any = None,
+        verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -134,6 +137,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -178,6 +182,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 vanished=partial(without_effect, B),
+                report=self._say,
             )
             result.warn_if_unfinished(type(self).__name__)
             n_iter = max(n_iter, result.n_rounds)
@@ -203,6 +208,9 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
             new[new < FADED] = 0.0
             moved = float(np.abs(new - scales).max())
             scales = new
+            self._say(
+                f"round {n_iter}: {count(int((scales > 0).sum()), 'feature')} left, moved by {moved:.2g}"
+            )
             if moved <= 10 * self.tol:
                 break
         if moved > 10 * self.tol:
@@ -213,6 +221,10 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 stacklevel=2,
             )
         return scales, n_iter
+
+    def _say(self, text: str) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {text}", flush=True)
 
     def _only_the_strongest(self, strength: Array) -> Array:
         """No feature is worth its cost at this C: keep the strongest, and say so."""
