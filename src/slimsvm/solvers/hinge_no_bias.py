@@ -132,7 +132,7 @@ def solve_hinge_through_origin(
 
     Examples
     --------
-    >>> solve_hinge(np.array([[1.0], [2.0]]), np.ones(2), np.full(2, 10.0)).w.round(4)
+    >>> solve_hinge_through_origin(np.array([[1.0], [2.0]]), np.ones(2), np.full(2, 10.0)).w.round(4)
     array([1.])
     """
     n, m = B.shape
