@@ -19,7 +19,7 @@ void direction(const RefineJob& job, const Workspace& work, Index size, Index co
   for (Index i = 0; i < count; ++i) {
     const Index at = (newest + job.memory - i) % job.memory;
     work.alpha[at] = work.rho[at] * dot(work.S + at * size, step, size);
-    add_scaled(-work.alpha[at], work.D + at * size, size, step);
+    add_scaled(-work.alpha[at], work.D + at * size, step, size);
   }
   const double* last = work.D + newest * size;
   const double scale = 1.0 / (work.rho[newest] * dot(last, last, size));
@@ -27,7 +27,7 @@ void direction(const RefineJob& job, const Workspace& work, Index size, Index co
   for (Index i = count - 1; i >= 0; --i) {
     const Index at = (newest + job.memory - i) % job.memory;
     const double beta = work.rho[at] * dot(work.D + at * size, step, size);
-    add_scaled(work.alpha[at] - beta, work.S + at * size, size, step);
+    add_scaled(work.alpha[at] - beta, work.S + at * size, step, size);
   }
 }
 
@@ -129,7 +129,7 @@ void run(RefineJob& job, Poll poll) {
   fill(work.x, at.size, 0.0);
   for (Index o = 0; o < k; ++o)  // T = L'B
     for (Index j = 0; j < m; ++j)
-      add_scaled(job.coef[j * k + o], job.factor + j * m, j + 1, work.x + o * mp);
+      add_scaled(job.coef[j * k + o], job.factor + j * m, work.x + o * mp, j + 1);
   copy(job.intercept, k, work.x + at.intercept);
   for (Index c = 0; c < d; ++c)
     for (Index j = 0; j < m; ++j)
@@ -156,7 +156,7 @@ void run(RefineJob& job, Poll poll) {
     double* T = work.x + o * mp;
     for (Index j = m - 1; j >= 0; --j) {
       T[j] /= job.factor[j * m + j];
-      add_scaled(-T[j], job.factor + j * m, j, T);
+      add_scaled(-T[j], job.factor + j * m, T, j);
       job.coef[j * k + o] = T[j];
     }
   }

@@ -8,6 +8,7 @@
 // and widths (variable projection): the gradient is then the one with them held fixed.
 #pragma once
 
+#include "rows.hpp"
 #include "simd.hpp"
 
 namespace slimsvm {
@@ -37,10 +38,6 @@ SLIMSVM_INLINE void fill(double* to, Index count, double value) {
 
 SLIMSVM_INLINE void copy(const double* from, Index count, double* to) {
   for (Index j = 0; j < count; ++j) to[j] = from[j];
-}
-
-SLIMSVM_INLINE void add_scaled(double factor, const double* a, Index count, double* to) {
-  for (Index j = 0; j < count; ++j) to[j] = factor * a[j] + to[j];
 }
 
 SLIMSVM_INLINE double larger(double a, double b) {
@@ -242,7 +239,7 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
     vector_rows(work, d, m, mp, first, x);
     kernel_rows(work, d, mp, x);
     for (Index r = 0; r < row_block && first + r < m; ++r)
-      add_scaled(job.penalty[0], work.K + r * mp, mp, work.normal + (first + r) * mp);
+      add_scaled(job.penalty[0], work.K + r * mp, work.normal + (first + r) * mp, mp);
   }
   for (Index first = 0; first < n; first += row_block) {
     double w[row_block];
@@ -255,9 +252,9 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
     for (Index r = 0; r < row_block; ++r) {
       const double* K = work.K + r * mp;
       const double* y = job.Y + (first + r < n ? first + r : n - 1) * k;
-      add_scaled(w[r], K, mp, work.sums);
+      add_scaled(w[r], K, work.sums, mp);
       for (Index o = 0; o < k; ++o) {
-        add_scaled(w[r] * y[o], K, mp, work.B + o * mp);
+        add_scaled(w[r] * y[o], K, work.B + o * mp, mp);
         work.b[o] += w[r] * y[o];
       }
     }
@@ -275,7 +272,7 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
   }
   double mean = 0.0;
   for (Index i = 0; i < m; ++i) {
-    add_scaled(-work.sums[i] / total, work.sums, i + 1, work.normal + i * mp);
+    add_scaled(-work.sums[i] / total, work.sums, work.normal + i * mp, i + 1);
     mean += work.normal[i * mp + i] / static_cast<double>(m);
   }
   for (double jitter = 1e-12 * mean;
@@ -284,12 +281,12 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
   const double* L = work.factor;
   for (Index o = 0; o < k; ++o) {
     double* B = work.B + o * mp;
-    add_scaled(-work.b[o] / total, work.sums, m, B);
+    add_scaled(-work.b[o] / total, work.sums, B, m);
     for (Index j = m; j < mp; ++j) B[j] = 0.0;
     for (Index i = 0; i < m; ++i) B[i] = (B[i] - dot(L + i * mp, B, i)) / L[i * mp + i];
     for (Index i = m - 1; i >= 0; --i) {
       B[i] /= L[i * mp + i];
-      add_scaled(-B[i], L + i * mp, i, B);
+      add_scaled(-B[i], L + i * mp, B, i);
     }
     work.b[o] = (work.b[o] - dot(work.sums, B, m)) / total;
   }
@@ -325,7 +322,7 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
       copy(p + o * mp, m, B);
       for (Index j = m - 1; j >= 0; --j) {
         B[j] /= job.factor[j * m + j];
-        add_scaled(-B[j], job.factor + j * m, j, B);
+        add_scaled(-B[j], job.factor + j * m, B, j);
       }
     }
     copy(p + at.intercept, k, work.b);
@@ -370,7 +367,7 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
       }
       for (Index o = 0; o < k; ++o) f[o] = dot(work.K + r * mp, work.B + o * mp, mp) + work.b[o];
       value += row_loss(job, first + r, f, slope);
-      add_scaled(1.0, slope, k, g + at.intercept);
+      add_scaled(1.0, slope, g + at.intercept, k);
     }
     send(1.0);
     if (poll(row_block * mp * (4 * d + 2 * k + 10))) return __builtin_nan("");

@@ -93,3 +93,12 @@ def exact_values(kernel, X, Z):
             np.tanh(inner)
         )
     return inner**kernel.degree, most**kernel.degree
+
+
+def exact_outputs(expansion, X):
+    """Outputs of an RBF expansion at the rows of X, by differences in long double."""
+    X, vectors = np.asarray(X, dtype=np.longdouble), np.asarray(expansion.vectors, dtype=np.longdouble)
+    gamma = np.broadcast_to(np.asarray(expansion.kernel.gamma, dtype=np.longdouble), (X.shape[1],))
+    distances = (gamma * np.square(X[:, None, :] - vectors[None, :, :])).sum(axis=2)
+    outputs = np.exp(-distances) @ np.asarray(expansion.coef, dtype=np.longdouble) + expansion.intercept
+    return outputs.astype(np.float64)

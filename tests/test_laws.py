@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 import everyone
+import reference
 from everyone import NAMES, answers, close, data, fit, has, make, same_bits, size, takes
 from slimsvm import KernelExpansion, reduce
 
@@ -281,3 +283,33 @@ def test_verbose_says_what_was_found(name, capsys):
     loud = answers(fit(name, X, y, weight, verbose=1), T)
     assert f"[{name}] " in capsys.readouterr().out
     same_bits(loud, quiet)
+
+
+FAR = {
+    "offset": lambda T: T + 1e8,
+    "sentinel": lambda T: np.where(np.arange(T.shape[1]) == 1, -9999.0, T),
+    "outlier": lambda T: np.where(np.arange(T.shape[1]) == 2, 1e30, T),
+    "huge": lambda T: T * 1e30,
+}
+
+
+@with_vectors
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_row_alone_is_answered_as_among_others_however_far_it_is(name, dtype):
+    """Trained on rows with sentinels and an outlier, asked about rows near and far, in batches of every size."""
+    X, y, weight, T = data(name)
+    X[::4, 1] = -9999.0
+    X[5] = 1e20
+    given = {"gamma": 0.5} if has(name, "gamma") else {}
+    given |= {"estimator__gamma": 0.5} if name.startswith("Reduced") else {}
+    model = fit(name, X.astype(dtype), y, weight, **given)
+    T = np.vstack([T, X[:12], *(move(T[:6]) for move in FAR.values())]).astype(dtype)
+    f = model.expansion_
+    terms = replace(f, coef=np.abs(f.coef), intercept=np.abs(f.intercept))
+    size = terms(T).astype(np.float64) + np.finfo(dtype).tiny
+    exact = reference.exact_outputs(f, T)
+    rounding = 1e-4 if f.coef.dtype == np.float32 else 1e-10
+    batch = f(T)
+    assert np.isfinite(batch).all()
+    for outputs in (batch, np.vstack([f(row[None]) for row in T]), np.vstack([f(T[:9]), f(T[9:])])):
+        assert (np.abs(outputs - exact) <= rounding * size).all()

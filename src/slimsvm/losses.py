@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit, xlogy
 
 from .rows import Array
 
@@ -104,53 +103,3 @@ class SquaredHinge:
 
     def project(self, y: Array, alpha: Array, C: Array) -> Array:
         return y * np.maximum(alpha * y, 0.0)
-
-
-@dataclass(frozen=True)
-class EpsilonInsensitive:
-    """max(0, |y - f| - epsilon): support vector regression.
-
-    Examples
-    --------
-    >>> float(EpsilonInsensitive(0.5).value(1.0, 3.0))
-    1.5
-    """
-
-    epsilon: float = 0.1
-
-    def value(self, y: Array, f: Array) -> Array:
-        return np.maximum(0.0, np.abs(np.subtract(y, f)) - self.epsilon)
-
-    def derivative(self, y: Array, f: Array) -> Array:
-        error = np.subtract(f, y)
-        return np.where(np.abs(error) > self.epsilon, np.sign(error), 0.0)
-
-    def conjugate(self, y: Array, alpha: Array, C: Array) -> Array:
-        return self.epsilon * np.abs(alpha) - alpha * y
-
-    def project(self, y: Array, alpha: Array, C: Array) -> Array:
-        return np.clip(alpha, -np.asarray(C), C)
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """log(1 + exp(-y f)): outputs are log-odds.
-
-    Examples
-    --------
-    >>> round(float(Logistic().value(1.0, 0.0)), 4)
-    0.6931
-    """
-
-    def value(self, y: Array, f: Array) -> Array:
-        return np.logaddexp(0.0, -np.multiply(y, f))
-
-    def derivative(self, y: Array, f: Array) -> Array:
-        return np.negative(y) * expit(-np.multiply(y, f))
-
-    def conjugate(self, y: Array, alpha: Array, C: Array) -> Array:
-        share = alpha * y / C
-        return C * (xlogy(share, share) + xlogy(1.0 - share, 1.0 - share))
-
-    def project(self, y: Array, alpha: Array, C: Array) -> Array:
-        return y * np.clip(alpha * y, 0.0, C)

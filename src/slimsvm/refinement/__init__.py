@@ -6,7 +6,7 @@ fits vectors, coefficients, intercept and widths of an RBF expansion together, b
 """
 
 from .joint import RbfModel, refine_jointly
-from .losses import Multinomial, RoundedHinge, RoundedInsensitive, SmoothLoss
+from .losses import RoundedHinge, RoundedInsensitive, SmoothLoss
 from .minibatch import refine_in_batches
 from .objectives import (
     distance,
@@ -22,7 +22,6 @@ from .objectives import (
 )
 
 __all__ = [
-    "Multinomial",
     "RbfModel",
     "RoundedHinge",
     "RoundedInsensitive",

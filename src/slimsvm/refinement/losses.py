@@ -77,30 +77,6 @@ class RoundedInsensitive:
         return slope
 
 
-@dataclass(frozen=True)
-class Multinomial:
-    """The cross-entropy of the softmax of all outputs of a row; y is positive for its class and not elsewhere.
-
-    The loss of a row stands in the column of its class.
-
-    Examples
-    --------
-    >>> Multinomial().value(np.array([[1.0, -1.0]]), np.zeros((1, 2))).round(4)
-    array([[0.6931, 0.    ]])
-    """
-
-    def value(self, y: Array, f: Array) -> Array:
-        """Loss of the outputs f, of shape (n, k)."""
-        highest = f.max(axis=1, keepdims=True)
-        total = np.log(np.exp(f - highest).sum(axis=1, keepdims=True)) + highest
-        return np.where(np.asarray(y) > 0, total - f, 0.0)
-
-    def derivative(self, y: Array, f: Array) -> Array:
-        """Derivative with respect to f."""
-        share = np.exp(f - f.max(axis=1, keepdims=True))
-        return share / share.sum(axis=1, keepdims=True) - (np.asarray(y) > 0)
-
-
 def core_loss(loss: SmoothLoss) -> tuple[str, float, float] | None:
     """Name, rounding and epsilon of the loss as the compiled core takes them; None if it does not know it."""
     if isinstance(loss, RoundedHinge):

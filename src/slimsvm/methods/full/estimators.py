@@ -23,6 +23,9 @@ from ..documentation import documented
 
 # No bound for the coefficients: what libsvm takes for a hard margin.
 UNBOUNDED = 1e100
+# libsvm takes distances from squared norms and products: up to this norm their rounding, in double precision, stays
+# below its own tolerance. Rows farther out get kernel values that were computed here.
+SURE_NORM = 1e9
 # libsvm keeps kernel values in float32.
 LARGEST_KERNEL_VALUE = float(np.finfo(np.float32).max)
 # An indefinite kernel matrix is shifted this much beyond its most negative eigenvalue.
@@ -158,8 +161,11 @@ class FullSVC(KernelClassifier):
         X = gram.X
         if self.loss == "hinge":
             if isinstance(kernel, RBF):
-                scaled = scale_columns(X, np.sqrt(kernel.widths(X.shape[1])))
-                return scaled, {"kernel": "rbf", "gamma": 1.0}
+                with np.errstate(over="ignore"):
+                    scaled = scale_columns(X, np.sqrt(kernel.widths(X.shape[1])))
+                    near = squared_norms(scaled).max() <= SURE_NORM
+                if near:
+                    return scaled, {"kernel": "rbf", "gamma": 1.0}
             if isinstance(kernel, Linear):
                 return X, {"kernel": "linear"}
             if isinstance(kernel, Polynomial):
