@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from harness import RESULTS, head, interleaved, versions, write_page
-from slimsvm import KernelExpansion, _core
+from slimsvm import FixedSizeLSSVC, KernelExpansion, _core, reduce
 from slimsvm.kernels import RBF
 
 SHAPES = [(100_000, 100, 20), (100_000, 10, 2), (20_000, 1000, 784)]
@@ -59,6 +59,29 @@ def intelex_svc() -> type | None:
     except ImportError:
         return None
     return IntelexSVC
+
+
+def one_row_through_predict(rng: np.random.Generator) -> list[str]:
+    """`predict` of one row for models of 20 vectors and 20 features: labels, with the finiteness of the row checked."""
+    lines = [
+        "",
+        "One row through `predict`, 20 vectors and 20 features, float64, microseconds:",
+        "",
+        *head("| model | classes | slimsvm | SVC it was reduced from, or of as many rows | SVC / slimsvm |"),
+    ]
+    for n_classes in (2, 10):
+        X, y = rng.standard_normal((600, 20)), rng.integers(0, n_classes, 600)
+        svc = SVC().fit(X, y)
+        row = X[:1].copy()
+        for name, model in (
+            ("trained: FixedSizeLSSVC", FixedSizeLSSVC(n_vectors=20).fit(X, y)),
+            (f"reduced SVC, {n_classes * (n_classes - 1) // 2} pairs", reduce(svc, max_vectors=20)),
+        ):
+            times = milliseconds({"ours": lambda: model.predict(row), "svc": lambda: svc.predict(row)}, 1000)
+            ours, theirs = 1e3 * times["ours"], 1e3 * times["svc"]
+            lines.append(f"| {name} | {n_classes} | {ours:.1f} | {theirs:.0f} | {theirs / ours:.0f} |")
+            print(lines[-1], flush=True)
+    return lines
 
 
 def main() -> None:
@@ -128,7 +151,7 @@ def main() -> None:
                 f"{times['svc'] / times['slimsvm']:.1f} |"
             )
             print(speedups[-1], single[-1], flush=True)
-    lines += speedups + single
+    lines += speedups + single + one_row_through_predict(rng)
     print("\n".join(lines))
     write_page(RESULTS / "expansion.md", lines)
 
