@@ -14,6 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 # A block whose first line is a comment with a file's name, and perhaps a place in it, is that file, or a part of it.
 NAMED = re.compile(r"# ([\w./-]+\.py)(?:, in (\w+))?$")
 # How paths of the repository begin, and paths of the package.
@@ -90,6 +91,14 @@ def write(texts: dict[str, str], folder: Path) -> None:
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
+
+
+def same(printed: str, shown: str) -> bool:
+    """Whether two texts agree, numbers to two per cent: their last digits depend on the processor's instructions."""
+    if NUMBER.split(printed) != NUMBER.split(shown):
+        return False
+    pairs = zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True)
+    return all(abs(float(a) - float(b)) <= 0.02 * float(b) for a, b in pairs)
 
 
 def run(page: Path) -> Iterator[Block]:

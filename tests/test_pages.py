@@ -64,7 +64,9 @@ def from_page(page: Path, module: str):
 def test_the_examples_of_a_page_print_what_it_says(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # examples may write pictures
     monkeypatch.syspath_prepend(str(written(page)))
-    list(pages.run(page))
+    ran = list(pages.run(page))
+    if page.name == "README.md":
+        assert sum(block.output is not None for block in ran) >= 2
     plt.close("all")
 
 
@@ -77,6 +79,14 @@ def test_every_link_and_path_of_a_page_exists(page):
 def test_the_index_lists_every_page():
     listed = {target.resolve() for target in pages.targets(DOCS / "index.md")}
     assert {page for page in pages.PAGES if page.parent == DOCS and page.name != "index.md"} <= listed
+
+
+def test_the_readme_names_every_estimator_and_its_room():
+    rows = [line for line in (pages.ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    for name, home in slimsvm._HOMES.items():
+        if home.startswith("methods.") and inspect.isclass(getattr(slimsvm, name)):
+            room = "/".join(home.split(".")[:2])
+            assert any(f"`{name}`" in row and room in row for row in rows), name
 
 
 # Add a selection rule, add a solver: the test files the pages show, with the laws they inherit
