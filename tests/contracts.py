@@ -1,4 +1,4 @@
-"""Laws that every kernel, solver and estimator obeys; a test class inherits them and builds instances.
+"""Laws that every kernel, solver, selection rule and estimator obeys; a test class inherits them and builds instances.
 
 The laws compare two ways to the same number, or what must not change when the input is written differently.
 """
@@ -19,7 +19,8 @@ from sklearn.base import clone, is_classifier
 
 import reference
 from reference import relative_error
-from slimsvm.kernels import Kernel, is_positive_definite
+from slimsvm.kernels import RBF, Kernel, Linear, Polynomial, is_positive_definite
+from slimsvm.methods.empirical.cholesky import Selection
 from slimsvm.problem import KernelGram, Problem, Solution, Status
 
 TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12}
@@ -299,6 +300,78 @@ class SolverContract:
         self.solution(problem)
         for array, copy in zip((X, Y, C, problem.gram.dense), (*before, K), strict=True):
             np.testing.assert_array_equal(array, copy)
+
+
+class SelectionContract:
+    """A rule that selects rows by their kernel values: a subclass gives `select`.
+
+    `nested` says whether a smaller selection is the beginning of a larger one (random rules: only of the same draw).
+    """
+
+    nested = True
+
+    @staticmethod
+    def select(
+        gram: KernelGram, *, eta: float, max_vectors: int | None, rng: np.random.Generator
+    ) -> Selection:
+        raise NotImplementedError
+
+    def selection(self, X, kernel, *, held=False, seed=1, eta=1e-3, max_vectors=None) -> Selection:
+        gram = KernelGram(kernel, X, limit_bytes=2**30 if held else 0)
+        return self.select(gram, eta=eta, max_vectors=max_vectors, rng=np.random.default_rng(seed))
+
+    @staticmethod
+    def rows(n, seed=0):
+        return np.random.default_rng(seed).random((n, 2))
+
+    @pytest.mark.parametrize("kernel", [RBF(7.0), Polynomial(1.0, 1.0, 3), Linear()])
+    @pytest.mark.parametrize("held", [True, False])
+    def test_the_factor_and_the_threshold(self, kernel, held):
+        X = self.rows(300)
+        K = kernel(X, X)
+        chosen = self.selection(X, kernel, held=held)
+        J = chosen.rows
+        assert len(set(J.tolist())) == len(J)
+        size = 1e-12 * np.abs(K).max()
+        np.testing.assert_allclose(chosen.factor @ chosen.factor.T, K[np.ix_(J, J)], atol=size)
+        np.testing.assert_array_equal(chosen.factor, np.tril(chosen.factor))
+        # every kept row exceeded the threshold when it was kept, and no other row exceeds it at the end
+        assert (np.diag(chosen.factor) ** 2 > 1e-3).all()
+        assert reference.residuals(K, J).max() <= 1e-3 * (1 + 1e-6)
+
+    def test_a_prefix_is_a_smaller_answer(self):
+        X = self.rows(400)
+        whole = self.selection(X, RBF(7.0), eta=1e-6, max_vectors=30)
+        some = whole.first(11)
+        assert len(whole.rows) == 30
+        K = RBF(7.0)(X[some.rows], X[some.rows])
+        np.testing.assert_allclose(some.factor @ some.factor.T, K, atol=1e-13)
+        if self.nested:
+            alone = self.selection(X, RBF(7.0), eta=1e-6, max_vectors=11)
+            np.testing.assert_array_equal(alone.rows, some.rows)
+
+    @given(st.integers(0, 2**32 - 1))
+    def test_copies_of_a_row_are_kept_once(self, seed):
+        rng = np.random.default_rng(seed)
+        distinct = rng.standard_normal((12, 3))
+        X = distinct[rng.integers(0, 12, 80)]
+        chosen = self.selection(X, RBF(1.0), eta=0.0, seed=seed)
+        assert len(np.unique(X[chosen.rows], axis=0)) == len(chosen.rows) <= 12
+
+    def test_a_matrix_of_rank_one_keeps_one_row(self):
+        X = np.linspace(1.0, 2.0, 300)[:, None]
+        assert len(self.selection(X, Linear(), eta=1e-9).rows) == 1
+
+    def test_the_same_seed_gives_the_same_rows(self):
+        X = self.rows(200)
+        one, again = (self.selection(X, RBF(7.0), max_vectors=20).rows for _ in range(2))
+        np.testing.assert_array_equal(one, again)
+
+    def test_a_threshold_that_keeps_nothing_is_refused(self):
+        with pytest.raises(ValueError, match=r"eta=1 keeps no row: the largest k\(x, x\) is 1; lower eta"):
+            self.selection(self.rows(50), RBF(1.0), eta=1.0)
+        with pytest.raises(ValueError, match="max_vectors must be at least 1"):
+            self.selection(self.rows(50), RBF(1.0), eta=0.1, max_vectors=0)
 
 
 class EstimatorContract:

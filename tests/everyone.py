@@ -6,6 +6,8 @@ A new estimator is on it as soon as it is public; settings that keep the tests q
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -51,6 +53,17 @@ KINDS = {
 NAMES = [*KINDS, *WRAPPED]
 # The methods through which a fitted model answers.
 ANSWERS = ("predict", "decision_function", "predict_proba", "transform", "score_samples")
+
+
+@contextmanager
+def also(kind: type, **quick: Any) -> Iterator[str]:
+    """Put one more estimator on the list; its name is given to the laws."""
+    name = kind.__name__
+    KINDS[name], QUICK[name] = kind, quick
+    try:
+        yield name
+    finally:
+        del KINDS[name], QUICK[name]
 
 
 def make(name: str, **parameters: Any) -> Any:

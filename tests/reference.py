@@ -47,6 +47,13 @@ def least_squares_machine(K, Y, C, fit_intercept=True):
     return solved[:n], solved[n]
 
 
+def residuals(K, J):
+    """Squared distances, in feature space, of all rows from the span of the rows J."""
+    if not len(J):
+        return np.diag(K).copy()
+    return np.diag(K) - np.einsum("ij,ji->i", K[:, J], np.linalg.lstsq(K[np.ix_(J, J)], K[J], rcond=1e-14)[0])
+
+
 def relative_error(found, wanted):
     """Largest difference, relative to the largest wanted value."""
     found, wanted = as_float64(found), as_float64(wanted)

@@ -1,13 +1,13 @@
-"""Selection: the rules against plain Cholesky, their prefixes, ties, duplicates and limits."""
+"""Selection: the rules obey the laws of contracts.py, and agree with plain Cholesky."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from slimsvm.kernels import RBF, Linear, Polynomial, Precomputed
+from contracts import SelectionContract
+from reference import residuals
+from slimsvm.kernels import RBF, Precomputed
 from slimsvm.methods.empirical.cholesky import (
     BLOCK_ROWS,
     CANDIDATES,
@@ -17,13 +17,6 @@ from slimsvm.methods.empirical.cholesky import (
     select_random,
 )
 from slimsvm.problem import KernelGram
-
-
-def residuals(K, J):
-    """Squared distances from the span of the rows J."""
-    if not len(J):
-        return np.diag(K).copy()
-    return np.diag(K) - np.einsum("ij,ji->i", K[:, J], np.linalg.lstsq(K[np.ix_(J, J)], K[J], rcond=1e-14)[0])
 
 
 def in_order(K, eta):
@@ -74,56 +67,17 @@ def test_pivoted_rows_are_those_of_plain_pivoting(n, eta):
     assert select_pivoted(gram(X, RBF(7.0)), eta=eta).rows.tolist() == pivoted(K, eta, n)
 
 
-@pytest.mark.parametrize("rule", SELECTIONS)
-@pytest.mark.parametrize("kernel", [RBF(7.0), Polynomial(1.0, 1.0, 3), Linear()])
-@pytest.mark.parametrize("held", [True, False])
-def test_the_factor_and_the_threshold(rule, kernel, held):
-    X = plane(300)
-    K = kernel(X, X)
-    chosen = SELECTIONS[rule](gram(X, kernel, held), eta=1e-3, rng=np.random.default_rng(1))
-    J = chosen.rows
-    assert len(set(J.tolist())) == len(J)
-    np.testing.assert_allclose(chosen.factor @ chosen.factor.T, K[np.ix_(J, J)], atol=1e-12 * np.abs(K).max())
-    np.testing.assert_array_equal(chosen.factor, np.tril(chosen.factor))
-    # every kept row exceeded the threshold when it was kept, and no other row exceeds it at the end
-    assert (np.diag(chosen.factor) ** 2 > 1e-3).all()
-    assert residuals(K, J).max() <= 1e-3 * (1 + 1e-6)
+class TestInOrder(SelectionContract):
+    select = staticmethod(select_in_order)
 
 
-@pytest.mark.parametrize("rule", SELECTIONS)
-def test_a_prefix_is_a_smaller_answer(rule):
-    X = plane(400)
-    whole = SELECTIONS[rule](gram(X, RBF(7.0)), eta=1e-6, max_vectors=30, rng=np.random.default_rng(3))
-    some = whole.first(11)
-    assert len(whole.rows) == 30
-    K = RBF(7.0)(X[some.rows], X[some.rows])
-    np.testing.assert_allclose(some.factor @ some.factor.T, K, atol=1e-13)
-    if rule != "random_cholesky":
-        alone = SELECTIONS[rule](gram(X, RBF(7.0)), eta=1e-6, max_vectors=11)
-        np.testing.assert_array_equal(alone.rows, some.rows)
+class TestPivoted(SelectionContract):
+    select = staticmethod(select_pivoted)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(list(SELECTIONS)))
-def test_copies_of_a_row_are_kept_once(seed, rule):
-    rng = np.random.default_rng(seed)
-    distinct = rng.standard_normal((12, 3))
-    X = distinct[rng.integers(0, 12, 80)]
-    chosen = SELECTIONS[rule](gram(X, RBF(1.0)), eta=0.0, rng=rng)
-    assert len(np.unique(X[chosen.rows], axis=0)) == len(chosen.rows) <= 12
-
-
-@pytest.mark.parametrize("rule", SELECTIONS)
-def test_a_matrix_of_rank_one_keeps_one_row(rule):
-    X = np.linspace(1.0, 2.0, 300)[:, None]
-    assert len(SELECTIONS[rule](gram(X, Linear()), eta=1e-9, rng=np.random.default_rng(0)).rows) == 1
-
-
-@pytest.mark.parametrize("rule", SELECTIONS)
-def test_a_threshold_that_keeps_nothing_is_refused(rule):
-    with pytest.raises(ValueError, match=r"eta=1 keeps no row: the largest k\(x, x\) is 1; lower eta"):
-        SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=1.0, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="max_vectors must be at least 1"):
-        SELECTIONS[rule](gram(plane(50), RBF(1.0)), eta=0.1, max_vectors=0, rng=np.random.default_rng(0))
+class TestRandom(SelectionContract):
+    select = staticmethod(select_random)
+    nested = False
 
 
 def test_ties_go_to_the_first_row():

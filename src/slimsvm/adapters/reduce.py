@@ -100,7 +100,8 @@ def reduce(
     fitted estimator
         With the methods of the model, `expansion_`, `n_vectors_` and the report `reduction_`. A pipeline
         gives a pipeline, an estimator of this library one of its own class, a `KernelExpansion` a
-        transformer. Probabilities and variances are not kept.
+        transformer. What belongs to the larger model only (probabilities of an `SVC`, variances, a path) is
+        dropped.
 
     See Also
     --------

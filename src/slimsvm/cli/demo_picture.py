@@ -79,7 +79,7 @@ def draw_regions(ax: Any, comparison: Comparison, name: str) -> None:
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[], aspect="equal")
     ax.set_title(name, color=INK, fontsize=12, weight="bold", pad=7)
     ax.set_xlabel(
-        f"{count(row.n_vectors, 'vector')},  {row.bytes:,} bytes,  {100 * row.accuracy:.1f} % right",
+        f"{count(row.n_vectors, 'vector')},  {row.bytes:,} bytes,  {100 * row.accuracy:.1f} % accuracy",
         color=INK,
         fontsize=10.5,
         labelpad=6,
@@ -119,7 +119,7 @@ def draw_path(ax: Any, comparison: Comparison) -> None:
 
 
 def draw_sizes(ax: Any, comparisons: list[Comparison]) -> None:
-    """Draw, for every problem, how many vectors each model has and how often it is right."""
+    """Draw, for every problem, how many vectors each model has and how accurate it is."""
     for place, comparison in enumerate(comparisons):
         sizes = [row.n_vectors for row in comparison.rows.values()]
         ax.plot([min(sizes), max(sizes)], [-place] * 2, color=FAINT, linewidth=4, zorder=1)

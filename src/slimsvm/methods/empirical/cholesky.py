@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -57,13 +58,18 @@ class Selection:
         return Selection(self.rows[:m], self.factor[:m, :m])
 
 
-def _threshold(diagonal: Array, eta: float) -> Array:  # (n,)
+# A rule of selection: (gram, *, eta, max_vectors, rng) -> Selection.
+Rule: TypeAlias = Callable[..., Selection]
+
+
+def thresholds(diagonal: Array, eta: float) -> Array:  # (n,)
+    """What the residual of each row must exceed: eta, and what may be rounding of k(x, x)."""
     return np.maximum(eta, ROUNDING * np.abs(diagonal))
 
 
-def _check(gram: KernelGram, diagonal: Array, eta: float, max_vectors: int | None) -> int:
-    """The largest number of rows to keep; an error when eta keeps none."""
-    if not (diagonal > _threshold(diagonal, eta)).any():
+def most_rows(gram: KernelGram, diagonal: Array, eta: float, max_vectors: int | None) -> int:
+    """The largest number of rows a rule may keep; an error when eta keeps none."""
+    if not (diagonal > thresholds(diagonal, eta)).any():
         raise ValueError(
             f"eta={eta:g} keeps no row: the largest k(x, x) is {diagonal.max(initial=0.0):g}; lower eta below it."
         )
@@ -160,8 +166,8 @@ def select_in_order(
     Memory is O(m^2 + block * m); the rows that are not kept leave nothing behind.
     """
     diagonal = gram.diagonal()
-    threshold = _threshold(diagonal, eta)
-    capacity = _check(gram, diagonal, eta, max_vectors)
+    threshold = thresholds(diagonal, eta)
+    capacity = most_rows(gram, diagonal, eta, max_vectors)
     factor = _Factor(capacity)
     kept = np.empty(0, dtype=np.intp)
     for start in range(0, gram.n, BLOCK_ROWS):
@@ -193,8 +199,8 @@ def _select_by_residual(
     Memory is O(n m): V = K[:, J] L^-T is kept for all rows.
     """
     diagonal = gram.diagonal()
-    threshold = _threshold(diagonal, eta)
-    capacity = _check(gram, diagonal, eta, max_vectors)
+    threshold = thresholds(diagonal, eta)
+    capacity = most_rows(gram, diagonal, eta, max_vectors)
     residual = diagonal.copy()
     V = np.empty((gram.n, min(capacity, BLOCK_ROWS)))
     kept: list[int] = []
@@ -280,8 +286,13 @@ def select_random(
     return _select_by_residual(gram, eta, max_vectors, propose)
 
 
-SELECTIONS: dict[str, Callable[..., Selection]] = {
+SELECTIONS: dict[str, Rule] = {
     "cholesky": select_in_order,
     "pivoted_cholesky": select_pivoted,
     "random_cholesky": select_random,
 }
+
+
+def as_rule(selection: str | Rule) -> Rule:
+    """The rule of this name, or the rule itself."""
+    return SELECTIONS[selection] if isinstance(selection, str) else selection

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,18 +22,20 @@ from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, KernelEstimator, Run
 from ..documentation import documented
-from .cholesky import SELECTIONS
+from .cholesky import SELECTIONS, Rule, as_rule
 from .hinge_solvers import HINGE_SOLVERS, solve_hinge
 from .newton import solve_newton
 
 _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
-    "selection": [StrOptions(set(SELECTIONS))],
+    "selection": [StrOptions(set(SELECTIONS)), callable],
     "eta": [Interval(Real, 0, None, closed="left")],
     "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
 }
 
 
-def _check_solver(solver: str, loss: str) -> None:
+def _check_solver(solver: Any, loss: str) -> None:
+    if callable(solver):
+        return
     able = ("auto", "newton") if loss == "squared_hinge" else ("auto", *HINGE_SOLVERS)
     if solver not in able:
         raise ValueError(
@@ -67,17 +70,19 @@ class EmpiricalSVC(KernelClassifier):
     eta : float, default=1e-3
         A row is kept when its squared distance, in feature space, from the span of those kept exceeds eta. Larger
         means fewer vectors.
-    selection : {"cholesky", "pivoted_cholesky", "random_cholesky"}, default="cholesky"
-        Rows one after the other; the row of largest distance first; or drawn in proportion to the distance.
+    selection : {"cholesky", "pivoted_cholesky", "random_cholesky"} or callable, default="cholesky"
+        Rows one after the other; the row of largest distance first; or drawn in proportion to the distance. A rule of
+        your own is a function (gram, *, eta, max_vectors, rng) -> Selection.
     max_vectors : int or None, default=None
         Stop at this many vectors.
     vectors : {"selected", "orthogonal"}, default="selected"
         "orthogonal" is for the linear kernel: the vectors are the unit inputs, h(x) = x, and the machine is the
         linear SVM itself.
     <kernel>
-    solver : {"auto", "interior_point", "smo", "cd", "newton"}, default="auto"
+    solver : {"auto", "interior_point", "smo", "cd", "newton"} or callable, default="auto"
         The squared hinge is solved by Newton's method, "newton"; the others are for the hinge loss, where "auto" tries
-        pairs of coefficients ("smo") where they are quick and takes the interior point otherwise.
+        pairs of coefficients ("smo") where they are quick and takes the interior point otherwise. A solver of your own
+        is a function (problem, *, tol, max_iter, rng) -> Solution.
     tol : float, default=1e-6
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None
@@ -125,7 +130,7 @@ class EmpiricalSVC(KernelClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "vectors": [StrOptions({"selected", "orthogonal"})],
-        "solver": [StrOptions({"auto", "newton", *HINGE_SOLVERS})],
+        "solver": [StrOptions({"auto", "newton", *HINGE_SOLVERS}), callable],
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
@@ -136,14 +141,14 @@ class EmpiricalSVC(KernelClassifier):
         C: float = 1.0,
         loss: str = "hinge",
         eta: float = 1e-3,
-        selection: str = "cholesky",
+        selection: str | Rule = "cholesky",
         max_vectors: int | None = None,
         vectors: str = "selected",
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        solver: str = "auto",
+        solver: str | Callable[..., Solution] = "auto",
         tol: float = 1e-6,
         max_iter: int | None = None,
         class_weight: Any = None,
@@ -177,7 +182,7 @@ class EmpiricalSVC(KernelClassifier):
             vectors, H, support = self._select(data, kernel, run)
         check_finite(H)
         run.say(f"selected {count(H.shape[1], 'vector')}")
-        solution = self._solve(H, data.Y, self.C * data.weight)
+        solution = self._solve(H, data.Y, self.C * data.weight, run)
         run.say(f"solved to a relative gap of {solution.residual:.2g}")
         solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
         dtype = data.X.dtype
@@ -192,17 +197,20 @@ class EmpiricalSVC(KernelClassifier):
     def _select(self, data: TrainingSet, kernel: Kernel, run: Run) -> tuple[Any, Array, Array]:
         """Vectors, their features H (n, m), eq. (8), and their row numbers."""
         gram = data.gram(kernel, run.n_threads)
-        chosen = SELECTIONS[self.selection](
-            gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng
-        ).rows
+        select = as_rule(self.selection)
+        chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
         _check_memory(gram.n, len(chosen))
         return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
-    def _solve(self, H: Array, Y: Array, C: Array) -> Solution:
+    def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        loss = SquaredHinge() if self.loss == "squared_hinge" else Hinge()
+        problem = Problem(FeatureGram(H), Y, loss, C)
+        if not isinstance(self.solver, str):
+            return self.solver(problem, rng=run.rng, **options)
         if self.loss == "squared_hinge":
-            return solve_newton(Problem(FeatureGram(H), Y, SquaredHinge(), C), **options)
-        return solve_hinge(Problem(FeatureGram(H), Y, Hinge(), C), solver=self.solver, **options)
+            return solve_newton(problem, **options)
+        return solve_hinge(problem, solver=self.solver, **options)
 
 
 def _unit_inputs(kernel: Kernel, X: Rows) -> tuple[Any, Array, None]:
@@ -232,7 +240,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
     <kernel>
     eta : float, default=1e-3
         A row is kept when its squared distance from the span of those kept exceeds eta.
-    selection : {"cholesky", "pivoted_cholesky", "random_cholesky"}, default="cholesky"
+    selection : {"cholesky", "pivoted_cholesky", "random_cholesky"} or callable, default="cholesky"
         As in `EmpiricalSVC`.
     max_vectors : int or None, default=None
         Stop at this many vectors.
@@ -278,7 +286,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         degree: int = 3,
         coef0: float = 0.0,
         eta: float = 1e-3,
-        selection: str = "cholesky",
+        selection: str | Rule = "cholesky",
         max_vectors: int | None = None,
         orthonormal: bool = False,
         verbose: int = 0,
@@ -332,7 +340,8 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         gram = data.gram(kernel, run.n_threads)
-        selection = SELECTIONS[self.selection](gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng)
+        select = as_rule(self.selection)
+        selection = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng)
         m = len(selection.rows)
         coef = np.eye(m)
         if self.orthonormal:  # h(x)' L^-T

@@ -13,11 +13,11 @@ from ...problem import Problem
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
-from .solvers import SOLVERS
+from .solvers import SOLVERS, Solver
 
 _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
-    "solver": [StrOptions({"auto", *SOLVERS})],
+    "solver": [StrOptions({"auto", *SOLVERS}), callable],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, 1, None, closed="left"), None],
 }
@@ -27,10 +27,12 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     """Solve for all outputs at once."""
     gram = data.gram(kernel, run.n_threads)
     name = model.solver
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         name = "cholesky" if gram.is_held else "cg"
+    solve = SOLVERS[name] if isinstance(name, str) else name
     problem = Problem(gram, data.Y, Squared(), model.C * data.weight)
-    solution = SOLVERS[name](problem, tol=model.tol, max_iter=model.max_iter, rng=run.rng)
+    solution = solve(problem, tol=model.tol, max_iter=model.max_iter, rng=run.rng)
+    name = getattr(name, "__name__", name)
     run.say(f"solver {name}: {solution.status.name.lower().replace('_', ' ')}")
     solution.warn_if_unfinished(run.name, solver=name, C=model.C)
     return Trained.on_rows(data, kernel, solution.alpha, solution.intercept, n_iter=solution.n_iter)
@@ -52,9 +54,10 @@ class LSSVC(KernelClassifier):
     ----------
     <C>
     <kernel>
-    solver : {"auto", "cholesky", "cg", "smo"}, default="auto"
+    solver : {"auto", "cholesky", "cg", "smo"} or callable, default="auto"
         "cholesky" holds the whole kernel matrix, "cg" and "smo" only up to 2 GiB of it; "auto" takes
-        "cholesky" up to that size and "cg" above.
+        "cholesky" up to that size and "cg" above. A solver of your own is a function
+        (problem, *, tol, max_iter, rng) -> Solution.
     tol : float, default=1e-8
         Largest error of the optimality conditions, relative to the targets ("cg" and "smo").
     max_iter : int or None, default=None
@@ -107,7 +110,7 @@ class LSSVC(KernelClassifier):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         class_weight: Any = None,
@@ -143,7 +146,7 @@ class LSSVR(KernelRegressor):
     ----------
     <C>
     <kernel>
-    solver : {"auto", "cholesky", "cg", "smo"}, default="auto"
+    solver : {"auto", "cholesky", "cg", "smo"} or callable, default="auto"
         As in `LSSVC`.
     tol : float, default=1e-8
         Largest error of the optimality conditions, relative to the targets ("cg" and "smo").
@@ -188,7 +191,7 @@ class LSSVR(KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        solver: str = "auto",
+        solver: str | Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
         verbose: int = 0,

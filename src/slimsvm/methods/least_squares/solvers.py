@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -39,6 +40,9 @@ CACHED_COLUMN_BYTES = 200 * 2**20
 CG_ITERATIONS = 1000
 SMO_ITERATIONS = 20_000
 SMO_ITERATIONS_PER_ROW = 300
+
+# A solver: (problem, *, tol, max_iter, rng) -> Solution.
+Solver: TypeAlias = Callable[..., Solution]
 
 
 def _gram(problem: Problem) -> KernelGram:
@@ -307,4 +311,4 @@ def _smo_by_columns(gram: KernelGram, ridge: Array) -> _Smo:
     return solve
 
 
-SOLVERS = {"cholesky": solve_cholesky, "cg": solve_cg, "smo": solve_smo}
+SOLVERS: dict[str, Solver] = {"cholesky": solve_cholesky, "cg": solve_cg, "smo": solve_smo}
