@@ -109,18 +109,17 @@ def run(page: Path) -> Iterator[Block]:
             continue
         if ">>>" in block.text:
             test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line)
-            printed = io.StringIO()
-            doctest.DocTestRunner().run(test, out=printed.write, clear_globs=False)
-            assert not printed.getvalue(), printed.getvalue()
+            report = io.StringIO()
+            doctest.DocTestRunner().run(test, out=report.write, clear_globs=False)
+            assert not report.getvalue(), report.getvalue()
             names = test.globs
         else:
             code = compile("\n" * block.line + block.text, str(page), "exec")
             with contextlib.redirect_stdout(io.StringIO()) as shown:
                 exec(code, names)
             if block.output is not None:
-                assert shown.getvalue() == block.output, (
-                    f"{page.name}:{block.line} printed\n{shown.getvalue()}"
-                )
+                printed = shown.getvalue()
+                assert same(printed, block.output), f"{page.name}:{block.line} printed\n{printed}"
         yield block
 
 

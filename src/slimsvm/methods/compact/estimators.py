@@ -118,8 +118,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     support_vectors_, dual_coef_, intercept_, n_vectors_, classes_, n_iter_
         As in every estimator of this library; `support_` only where vectors are training rows.
     gamma_ : float or array of shape (n_features,)
-        One number where one width serves all features, else one for each.
-        Width of each feature in the units of X.
+        Width in the units of X: one number where one width serves all features, else one for each.
     C_ : float
         The chosen C.
     temperature_ : float

@@ -1,4 +1,4 @@
-"""Two plain ways to few vectors: pruning a least-squares machine, and a fixed size chosen by entropy."""
+"""Least-squares machines of a fixed size, their vectors chosen by entropy."""
 
 from __future__ import annotations
 
