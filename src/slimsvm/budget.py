@@ -23,7 +23,13 @@ MIN_TIMED_CALLS = 5
 
 
 def bytes_for(
-    n_vectors: int, *, n_features: int, n_outputs: int = 1, dtype: DTypeLike = np.float32, n_widths: int = 1
+    n_vectors: int,
+    *,
+    n_features: int,
+    n_outputs: int = 1,
+    dtype: DTypeLike = np.float32,
+    n_widths: int = 1,
+    rank: int | None = None,
 ) -> int:
     """Bytes of a model of this size: `stored_bytes` before the model is there.
 
@@ -36,6 +42,8 @@ def bytes_for(
     n_widths : int, default=1
         Numbers of the kernel: 1 for an RBF kernel of one width, `n_features` for one of a width per feature,
         0 for the linear kernel.
+    rank : int or None, default=None
+        Dimensions of the image of a projection, in which the vectors lie; None for a model without one.
 
     Returns
     -------
@@ -43,10 +51,13 @@ def bytes_for(
 
     Examples
     --------
-    >>> bytes_for(10, n_features=2)
-    128
+    >>> bytes_for(10, n_features=2), bytes_for(10, n_features=64, rank=4)
+    (128, 1248)
     """
-    numbers = n_vectors * (n_features + n_outputs) + n_outputs + n_widths
+    width = n_features if rank is None else rank
+    numbers = n_vectors * (width + n_outputs) + n_outputs + n_widths
+    if rank is not None:
+        numbers += rank * (n_features + 1)  # the matrix and the shift
     return int(numbers * np.dtype(dtype).itemsize)
 
 
@@ -57,7 +68,9 @@ def stored_bytes(expansion: KernelExpansion) -> int:
     or its width per feature), each in the expansion's own dtype: for m vectors of d features, k outputs and w
     widths
 
-    .. math:: (m\,d + m\,k + k + w) \cdot \mathrm{itemsize} .
+    .. math:: (m\,d + m\,k + k + w) \cdot \mathrm{itemsize} ,
+
+    and behind a projection to r dimensions :math:`m\,r + r\,d + r` in the place of :math:`m\,d`.
 
     This is what an export to C writes as tables of constants. It leaves out what is not a number of the model:
     the code that evaluates it, the names of classes and features, and the packaging of a model file.
@@ -78,12 +91,14 @@ def stored_bytes(expansion: KernelExpansion) -> int:
     >>> stored_bytes(f), stored_bytes(f.astype("float32"))
     (64, 32)
     """
+    projection = expansion.projection
     return bytes_for(
         expansion.n_vectors,
-        n_features=expansion.vectors.shape[1],
+        n_features=expansion.n_features,
         n_outputs=expansion.n_outputs,
         dtype=expansion.coef.dtype,
         n_widths=kernel_numbers(expansion.kernel),
+        rank=None if projection is None else projection.rank,
     )
 
 
@@ -102,6 +117,7 @@ def max_vectors_for(
     n_outputs: int = 1,
     dtype: DTypeLike = np.float32,
     n_widths: int = 1,
+    rank: int | None = None,
 ) -> int:
     """Largest number of vectors whose stored bytes fit.
 
@@ -109,7 +125,7 @@ def max_vectors_for(
     ----------
     bytes : int
         The limit.
-    n_features, n_outputs, dtype, n_widths
+    n_features, n_outputs, dtype, n_widths, rank
         As in `bytes_for`.
 
     Returns
@@ -122,7 +138,13 @@ def max_vectors_for(
     >>> max_vectors_for(bytes=4096, n_features=16), max_vectors_for(bytes=60, n_features=16)
     (60, 0)
     """
-    shape = {"n_features": n_features, "n_outputs": n_outputs, "dtype": dtype, "n_widths": n_widths}
+    shape = {
+        "n_features": n_features,
+        "n_outputs": n_outputs,
+        "dtype": dtype,
+        "n_widths": n_widths,
+        "rank": rank,
+    }
     none = bytes_for(0, **shape)  # type: ignore[arg-type]
     each = bytes_for(1, **shape) - none  # type: ignore[arg-type]
     return max(0, int(bytes) - none) // each
@@ -153,9 +175,7 @@ def single_row_latency_us(
     """
     if row is None and n_features is None:
         precomputed = isinstance(expansion.kernel, Precomputed)
-        n_features = (
-            int(expansion.vectors.max(initial=0)) + 1 if precomputed else int(expansion.vectors.shape[1])
-        )
+        n_features = int(expansion.vectors.max(initial=0)) + 1 if precomputed else expansion.n_features
     if row is None:
         row = np.zeros((1, n_features), dtype=expansion.coef.dtype)
     for _ in range(WARM_UP_CALLS):

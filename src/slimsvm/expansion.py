@@ -18,7 +18,8 @@ from scipy import sparse
 from . import _core
 from .errors import ModelFormatError
 from .kernels import KERNELS, RBF, Kernel, Laplacian, Precomputed
-from .rows import Array, Rows, as_rows, cast, distinct_rows
+from .projection import Projection
+from .rows import Array, Rows, as_rows, cast, distinct_rows, frozen
 from .words import count, size_in_words
 
 FORMAT_VERSION = 1
@@ -40,6 +41,9 @@ class KernelExpansion:
         Coefficients; a one-dimensional array means one output.
     intercept : array of shape (n_outputs,)
         Added to each output.
+    projection : Projection or None
+        A linear map that rows go through before they are compared with the vectors, which lie in its image and
+        have the shape (m, r); for kernels of distances (rbf and laplacian).
 
     Notes
     -----
@@ -59,6 +63,7 @@ class KernelExpansion:
     vectors: Rows
     coef: Array
     intercept: Array
+    projection: Projection | None = None
     # the parts the short way takes; None where there is none
     _plain: ClassVar[tuple[Array, Array, Array, Array] | None] = None
 
@@ -89,13 +94,29 @@ class KernelExpansion:
             values = array.data if sparse.issparse(array) else array
             if not np.isfinite(values).all():
                 raise ValueError(f"{name} must be finite.")
-            object.__setattr__(self, name, _owned(array))
+            object.__setattr__(self, name, array)
+        self._check_projection()
         self._settle()
+
+    def _check_projection(self) -> None:
+        if self.projection is None:
+            return
+        if not isinstance(self.kernel, RBF | Laplacian):
+            raise ValueError(
+                f"a projection goes with the kernels 'rbf' and 'laplacian' only, which measure distances, not with "
+                f"{self.kernel!r}."
+            )
+        if self.projection.rank != self.vectors.shape[1]:
+            raise ValueError(
+                f"the vectors must lie in the image of the projection, which has {self.projection.rank} dimensions, "
+                f"but they have {self.vectors.shape[1]}."
+            )
+        object.__setattr__(self, "projection", self.projection.astype(self.coef.dtype))
 
     def _settle(self) -> None:
         """Make the arrays unwritable, and ready what the short way needs."""
-        for array in (self.vectors, self.coef, self.intercept):
-            _make_unwritable(array)
+        for name in ("vectors", "coef", "intercept"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
         plain = None
         if type(self.kernel) is RBF and type(self.vectors) is np.ndarray:
             gamma, d = np.asarray(self.kernel.gamma, dtype=np.float64), self.vectors.shape[1]
@@ -117,9 +138,9 @@ class KernelExpansion:
 
     def __repr__(self) -> str:
         name = getattr(self.kernel, "name", type(self.kernel).__name__)
-        width = (
-            "" if isinstance(self.kernel, Precomputed) else f" x {count(self.vectors.shape[1], 'feature')}"
-        )
+        width = "" if isinstance(self.kernel, Precomputed) else f" x {count(self.n_features, 'feature')}"
+        if self.projection is not None:
+            width = f" x {self.projection.rank} of {count(self.n_features, 'feature')}"
         return (
             f"KernelExpansion({name}, {count(self.n_vectors, 'vector')}{width}, {count(self.n_outputs, 'output')}, "
             f"{size_in_words(self.nbytes)})"
@@ -130,7 +151,7 @@ class KernelExpansion:
             repr(self.kernel) if len(repr(self.kernel)) < LONGEST_KERNEL else type(self.kernel).__name__
         )
         rows = {
-            "kernel": kernel, "vectors": self.n_vectors, "features": self.vectors.shape[1],
+            "kernel": kernel, "vectors": self.n_vectors, "features": self.n_features,
             "outputs": self.n_outputs, "numbers": self.coef.dtype.name, "size": size_in_words(self.nbytes),
         }  # fmt: skip
         cells = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
@@ -142,6 +163,8 @@ class KernelExpansion:
         if outputs is not None:
             return outputs
         X = as_rows(X)
+        if self.projection is not None:
+            X = self.projection(X, n_threads=n_threads)
         dtype = self.coef.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         out = self.kernel.expand(X, self.vectors, cast(self.coef, dtype), self.intercept, n_threads=n_threads)
         return out
@@ -157,8 +180,15 @@ class KernelExpansion:
         if plain is None or type(X) is not np.ndarray or X.ndim != 2:
             return None
         widths, vectors, coef, intercept = plain
-        if X.dtype != coef.dtype or not X.flags.c_contiguous or X.shape[1] != len(widths) or X.shape[0] == 0:
+        if (
+            X.dtype != coef.dtype
+            or not X.flags.c_contiguous
+            or X.shape[1] != self.n_features
+            or X.shape[0] == 0
+        ):
             return None
+        if self.projection is not None:
+            X = self.projection(X, n_threads=n_threads)
         return _core.finite_expansion(widths, X, vectors, coef, intercept, n_threads)
 
     def unchecked_outputs(self, X: Array) -> Array:  # (n, n_outputs)
@@ -173,19 +203,26 @@ class KernelExpansion:
         return int(self.coef.shape[0])
 
     @property
+    def n_features(self) -> int:
+        """Features of a row; for a precomputed kernel 1, the number of a column."""
+        return int(self.vectors.shape[1]) if self.projection is None else self.projection.n_features
+
+    @property
     def n_outputs(self) -> int:
         """Number of outputs."""
         return int(self.coef.shape[1])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays: vectors, coefficients and intercept."""
+        """Bytes of the arrays: vectors, coefficients, intercept and projection."""
         parts = [self.coef, self.intercept]
         if sparse.issparse(self.vectors):
             parts += [self.vectors.data, self.vectors.indices, self.vectors.indptr]
         else:
             parts.append(self.vectors)
-        return sum(int(part.nbytes) for part in parts)
+        return sum(int(part.nbytes) for part in parts) + (
+            0 if self.projection is None else self.projection.nbytes
+        )
 
     def take(self, indices: ArrayLike) -> KernelExpansion:
         """Keep the vectors with these numbers, in this order."""
@@ -215,6 +252,12 @@ class KernelExpansion:
         kernel = expansions[0].kernel
         if any(e.kernel != kernel for e in expansions):
             raise ValueError("expansions must all have the same kernel.")
+        projection = expansions[0].projection
+        if any(
+            e.projection is not projection and (projection is None or not projection.same_as(e.projection))
+            for e in expansions
+        ):
+            raise ValueError("expansions must all have the same projection.")
         stack = sparse.vstack if any(sparse.issparse(e.vectors) for e in expansions) else np.vstack
         widths = np.cumsum([0] + [e.n_outputs for e in expansions])
         heights = np.cumsum([0] + [e.n_vectors for e in expansions])
@@ -224,7 +267,7 @@ class KernelExpansion:
         vectors = stack([e.vectors for e in expansions])
         vectors = vectors if isinstance(kernel, Precomputed) else cast(as_rows(vectors), coef.dtype)
         intercept = np.concatenate([e.intercept for e in expansions])
-        return KernelExpansion(kernel, vectors, coef, intercept).compact()
+        return KernelExpansion(kernel, vectors, coef, intercept, projection).compact()
 
     def astype(self, dtype: DTypeLike) -> KernelExpansion:
         """Return the expansion in float32 or float64."""
@@ -246,7 +289,7 @@ class KernelExpansion:
                 "rkhs_norm needs kernel values between the vectors; a precomputed kernel has none."
             )
         f = self.astype(np.float64)
-        values = f.kernel.expand(f.vectors, f.vectors, f.coef)
+        values = f.kernel.expand(f.vectors, f.vectors, f.coef)  # the vectors are in the image already
         return np.sqrt(np.maximum(np.einsum("jo,jo->o", f.coef, values), 0.0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,6 +307,8 @@ class KernelExpansion:
             "coef": self.coef,
             "intercept": self.intercept,
         }
+        if self.projection is not None:
+            out["projection"] = {"matrix": self.projection.matrix, "shift": self.projection.shift}
         if sparse.issparse(self.vectors):
             csr = self.vectors
             out |= {
@@ -296,7 +341,11 @@ class KernelExpansion:
             for part, array in (("vectors", vectors), ("coef", coef), ("intercept", intercept)):
                 if array.dtype.kind not in "fi":
                     raise ModelFormatError(f"{part}: the model stores {array.dtype}, not numbers.")
-            made = cls(kernel, vectors, coef, intercept)
+            projection = None
+            if stored.get("projection") is not None:
+                parts = stored["projection"]
+                projection = Projection(np.asarray(parts["matrix"]), np.asarray(parts["shift"]))
+            made = cls(kernel, vectors, coef, intercept, projection)
             if isinstance(kernel, RBF | Laplacian):
                 kernel.widths(made.vectors.shape[1])
         except ModelFormatError:
@@ -306,22 +355,6 @@ class KernelExpansion:
         except (TypeError, ValueError, OverflowError) as error:
             raise ModelFormatError(f"the model's parts do not fit together: {error}") from error
         return made
-
-
-def _owned(array: Any) -> Any:
-    """The array, or a copy where somebody else could write to it."""
-    if sparse.issparse(array):
-        parts = (array.data, array.indices, array.indptr)
-        return array.copy() if any(part.flags.writeable for part in parts) else array
-    if array.flags.writeable:
-        return array.copy()
-    return array
-
-
-def _make_unwritable(array: Any) -> None:
-    parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
-    for part in parts:
-        part.flags.writeable = False
 
 
 def _stored_csr(stored: Mapping[str, Any]) -> Rows:

@@ -21,6 +21,17 @@ BLOCK_BYTES = 8 * 2**20
 _PROJECTION_SEED = 20080601
 
 
+def frozen(array: Any) -> Any:
+    """The array as one that cannot be written to; a copy where somebody else could write to it."""
+    parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+    if any(part.flags.writeable for part in parts):
+        array = array.copy()
+        parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
+    for part in parts:
+        part.flags.writeable = False
+    return array
+
+
 def as_rows(X: Any, name: str = "X") -> Rows:
     """Return X as C-contiguous float32 or float64, or as `csr_array` of these; other types become float64.
 

@@ -66,7 +66,7 @@ class Reducible:
 def as_reducible(model: Any, X: Any = None) -> Reducible:
     """Look at a fitted model; X is what it was trained on, which some kernels need."""
     if isinstance(model, KernelExpansion):
-        width = model.vectors.shape[1]
+        width = model.n_features
         return _as_slim(Model(Inputs(width), model, FeaturesReadout()), None)
     for kinds, adapter in _ADAPTERS:
         if isinstance(model, kinds):
@@ -93,7 +93,7 @@ def _as_slim(model: Model, original: Any, vector_labels: Array | None = None) ->
 
 def _model_of(original: Any, expansion: KernelExpansion, readout: Readout) -> Model:
     names = getattr(original, "feature_names_in_", None)
-    n_features = getattr(original, "n_features_in_", expansion.vectors.shape[1])
+    n_features = getattr(original, "n_features_in_", expansion.n_features)
     return Model(Inputs(int(n_features), None if names is None else tuple(names)), expansion, readout)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
+from ..projection import Projection
 from ..readout import LabelReadout, ValueReadout
 from ..reduction.shrink import Start
 from ..reduction.task import Margins, Targets, Task
@@ -33,16 +35,31 @@ def start_of(
     if sample_weight is not None and not np.any(sample_weight):
         raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    expansion, distinct = whole.compact_with_rows()
-    task, outputs = _task(reducible, original, X, y, weight, n_threads)
     score = None if scoring is None else _score(reducible, X, y, scoring)
+    projection = whole.projection
+    if projection is not None:  # everything happens in its image, where the vectors lie
+        X = X if X is whole.vectors else projection(X, n_threads=n_threads)
+        whole, reducible = replace(whole, projection=None), _behind(reducible, projection)
+    expansion, distinct = whole.compact_with_rows()
+    task, outputs = _task(reducible, whole, X, y, weight, n_threads)
     return Start(whole, expansion, distinct, X, task, outputs, n_threads, score), reducible
+
+
+def _behind(reducible: Reducible, projection: Projection) -> Reducible:
+    """The same for expansions in the image of a projection."""
+
+    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
+        return reducible.build(replace(smaller, projection=projection), kept)
+
+    return replace(reducible, build=build)
 
 
 def _score(reducible: Reducible, X: Rows, y: Any, scoring: Any) -> Any:
     """From an expansion, and the numbers of its vectors, to the score of the model made of it."""
     if y is None and isinstance(reducible.model.readout, LabelReadout | ValueReadout):
         raise ValueError("y is needed for scoring; give X and y, best rows kept for validation.")
+    if X is reducible.expansion.vectors and reducible.expansion.projection is not None:
+        raise ValueError("X is needed for scoring a model with a projection: its vectors are no rows.")
     scorer = check_scoring(reducible.build(reducible.expansion, None), scoring=scoring)
     return lambda smaller, numbers: float(scorer(reducible.build(smaller, numbers), X, y))
 
@@ -57,7 +74,7 @@ def _checked_rows(original: Any, expansion: KernelExpansion, X: Any) -> Rows:
                 "values it was fitted to."
             )
         if expansion.n_vectors == 0:  # a constant: the same wherever it is judged
-            return np.zeros((1, expansion.vectors.shape[1]))
+            return np.zeros((1, expansion.n_features))
         return expansion.vectors
     if hasattr(original, "n_features_in_"):
         X = validate_data(
@@ -69,24 +86,24 @@ def _checked_rows(original: Any, expansion: KernelExpansion, X: Any) -> Rows:
             "X must be the square matrix of kernel values the model was fitted to, because its kernel is "
             f"precomputed; got shape {X.shape}."
         )
-    if not precomputed and X.shape[1] != expansion.vectors.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} features, but the model has {expansion.vectors.shape[1]}.")
+    if not precomputed and X.shape[1] != expansion.n_features:
+        raise ValueError(f"X has {X.shape[1]} features, but the model has {expansion.n_features}.")
     return X
 
 
 def _task(
-    reducible: Reducible, original: Any, X: Rows, y: Any, weight: Array, n_threads: int
+    reducible: Reducible, whole: KernelExpansion, X: Rows, y: Any, weight: Array, n_threads: int
 ) -> tuple[Task, Array]:
     """How the outputs are judged, and what the model says now."""
-    outputs = reducible.expansion(X, n_threads=n_threads).astype(np.float64)
+    outputs = whole(X, n_threads=n_threads).astype(np.float64)
     readout = reducible.model.readout
     if isinstance(readout, LabelReadout):
         if y is not None:
             labels = column_or_1d(y, warn=True)
-        elif X is reducible.expansion.vectors and reducible.vector_labels is not None:
+        elif X is whole.vectors and reducible.vector_labels is not None:
             labels = reducible.vector_labels
         else:
-            labels = original.predict(X)
+            labels = readout.answer(outputs)
         return Margins(readout.signs(readout.codes_of(labels)), weight), outputs
     if isinstance(readout, ValueReadout) and y is not None:
         values = np.asarray(y, dtype=np.float64).reshape(len(outputs), -1)

@@ -30,7 +30,7 @@ class FittedModel(BaseEstimator):
         """The whole model as a value: inputs, expansion, readout."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        n_features = getattr(self, "n_features_in_", self.expansion_.vectors.shape[1])
+        n_features = getattr(self, "n_features_in_", self.expansion_.n_features)
         return Model(
             Inputs(int(n_features), None if names is None else tuple(names)), self.expansion_, self.readout_
         )
