@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from ..rows import Array
+from .adam import Adam, cosine
 from .joint import RbfModel, row_gradient
 from .losses import SmoothLoss
 from .objectives import factor_gram
@@ -25,7 +26,6 @@ PIECES = 2
 # moves 1 / sqrt(d) of it.
 STEP_COEF, STEP_VECTORS, STEP_WIDTHS = 0.01, 0.14, 0.01
 WARM_UP = 100  # batches over which the step grows to its size
-FIRST_MOMENT, SECOND_MOMENT = 0.9, 0.99
 # A basis of the start in float32: vectors that nearly coincide must not blow up.
 RIDGE = 1e-4
 
@@ -71,7 +71,7 @@ def refine_in_batches(
         ((model.vectors - centre) / length).astype(np.float32),
         moving,
     ]
-    adam = _Adam(variables, [STEP_COEF, STEP_COEF, STEP_VECTORS / np.sqrt(X.shape[1]), STEP_WIDTHS])
+    adam = Adam(variables, [STEP_COEF, STEP_COEF, STEP_VECTORS / np.sqrt(X.shape[1]), STEP_WIDTHS])
     batch = min(BATCH_ROWS, n)
     n_batches = n // batch
     with ThreadPoolExecutor(n_threads) as pool:
@@ -102,7 +102,7 @@ def refine_in_batches(
                 in_widths = sum(part[4] for part in parts) if moving.size else moving
                 gradient.append(in_widths.sum(keepdims=True) if widths == "one" else in_widths)
                 done = epoch * n_batches + b + 1
-                adam.step(gradient, _schedule(done, n_epochs * n_batches))
+                adam.step(gradient, cosine(done, n_epochs * n_batches, WARM_UP))
             if progress is not None:
                 progress(epoch + 1)
     T, intercept, Z, moved = variables
@@ -114,29 +114,3 @@ def refine_in_batches(
         intercept.astype(np.float64),
         log_widths,
     )
-
-
-def _schedule(done: int, total: int) -> float:
-    return min(done / WARM_UP, 1.0) * 0.5 * (1.0 + float(np.cos(np.pi * done / total)))
-
-
-class _Adam:
-    """Adam on several arrays, which it changes in place."""
-
-    def __init__(self, variables: list[Array], steps: list[float]) -> None:
-        self.variables, self.steps, self.done = variables, steps, 0
-        self.first = [np.zeros_like(v) for v in variables]
-        self.second = [np.zeros_like(v) for v in variables]
-
-    def step(self, gradient: list[Array], scale: float) -> None:
-        self.done += 1
-        first_share = 1.0 - FIRST_MOMENT**self.done
-        second_share = 1.0 - SECOND_MOMENT**self.done
-        for x, g, m, v, step in zip(
-            self.variables, gradient, self.first, self.second, self.steps, strict=True
-        ):
-            m *= FIRST_MOMENT
-            m += (1.0 - FIRST_MOMENT) * g
-            v *= SECOND_MOMENT
-            v += (1.0 - SECOND_MOMENT) * np.square(g)
-            x -= (step * scale / first_share) * m / (np.sqrt(v / second_share) + 1e-8)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ...rows import Array
 from .machines import Machine, Setting
+
+# What `path_` tells of each size that was tried.
+PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
 
 
 @dataclass(frozen=True)

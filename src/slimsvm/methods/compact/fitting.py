@@ -20,7 +20,7 @@ from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
-from .choice import Choice, Limits
+from .choice import PATH_FIELDS, Choice, Limits
 from .machines import Machine
 from .moved import MovedVectors
 from .observations import Observations
@@ -38,8 +38,6 @@ OUTLIERS = 10.0
 SAME_SCALE = 2.0
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
-# What `path_` tells of each size that was tried.
-PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
 # What a fit consists of, as callbacks see it.
 STAGES = ("search of settings and sizes", "last refinement")
 # A measured latency may vary by this share; models are kept that far below the limit.
@@ -156,7 +154,7 @@ class CompactFit:
         return given
 
     @cached_property
-    def _spread(self) -> Array:  # (d,)
+    def spread(self) -> Array:  # (d,)
         """What the features are divided by."""
         if not self.model.scale:
             return np.ones(self.data.X.shape[1])
@@ -174,7 +172,7 @@ class CompactFit:
 
     def _moved(self) -> MovedVectors:
         """Vectors that move, on inputs that are centred and scaled."""
-        spread = self._spread
+        spread = self.spread
         # each feature by its own spread, or all by one: ridge regression decides
         shapes = [np.ones(len(spread))]
         if self.model.scale:
@@ -207,7 +205,7 @@ class CompactFit:
         """Width of each feature relative to that of the setting, in the units of X."""
         if self.model.kernel not in ("rbf", "laplacian"):
             return None
-        shape = 1.0 / (self._spread if self.model.kernel == "laplacian" else np.square(self._spread))
+        shape = 1.0 / (self.spread if self.model.kernel == "laplacian" else np.square(self.spread))
         given = self._given_widths()
         return shape if given is None else shape * given
 
@@ -286,8 +284,8 @@ class CompactFit:
         coef, intercept = found.coef * unit, found.intercept * unit + centre
         if isinstance(found, RbfModel):
             dtype = self.data.X.dtype
-            widths = one_if_equal(np.exp(found.log_widths) / np.square(self._spread))
-            vectors = (found.vectors * self._spread + self._centre).astype(dtype)
+            widths = one_if_equal(np.exp(found.log_widths) / np.square(self.spread))
+            vectors = (found.vectors * self.spread + self._centre).astype(dtype)
             moved = RBF(widths)
             expansion = KernelExpansion(moved, vectors, coef.astype(dtype), intercept.astype(dtype))
             return expansion.compact(), None
