@@ -39,6 +39,8 @@ from .choice import PATH_FIELDS
 RANKS = (2, 4, 8, 16, 32, 64)
 # Vectors for each class (or for a target) that are tried where no limit is given.
 VECTORS_A_CLASS = (4, 10, 30)
+# With a limit in bytes alone, low ranks would leave room for more vectors than are of use.
+MOST_A_CLASS = 100
 # Factors on the squares of the map; the norm of the function is held by a small fixed one.
 DECAYS = (1e-3, 3e-2)
 PENALTY = 1e-6
@@ -96,7 +98,7 @@ def sizes_for(
     sizes = [max_vectors] if max_vectors is not None else [a * max(2, k) for a in VECTORS_A_CLASS]
     if max_bytes is not None:
         fits = max_vectors_for(bytes=max_bytes, n_features=d, n_outputs=k, dtype=dtype, n_widths=1, rank=rank)
-        sizes = [fits if max_vectors is None else min(fits, max_vectors)]
+        sizes = [min(fits, MOST_A_CLASS * max(2, k) if max_vectors is None else max_vectors)]
     return [size for size in dict.fromkeys(min(size, n) for size in sizes) if size >= 1]
 
 
