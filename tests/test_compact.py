@@ -15,7 +15,7 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import linear_kernel
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
@@ -368,10 +368,8 @@ def test_progress_is_told(banana, capsys):
     assert "chosen:" in told
 
 
-@pytest.mark.parametrize("when", ["ridge", "error", "vectors, widths", "chosen"])
-def test_ctrl_c_keeps_the_best_so_far(banana, monkeypatch, when):
-    X, T, y, t = banana
-
+def interrupt_when(monkeypatch, when):
+    """Ctrl-C as soon as the fit has found something with this in its text."""
     told = []
 
     def say(self, text):
@@ -380,12 +378,43 @@ def test_ctrl_c_keeps_the_best_so_far(banana, monkeypatch, when):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(fitting.CompactFit, "say", say)
+
+
+MOMENTS = ["ridge", "error", "vectors, widths", "chosen"]
+
+
+@pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])
+@pytest.mark.parametrize("when", MOMENTS)
+def test_ctrl_c_leaves_the_estimator_as_it_was(banana, monkeypatch, when, estimator):
+    X, T, y, _ = banana
+    model = estimator(max_vectors=2, random_state=0).fit(X[:60], y[:60])
+    before = dict(vars(model))
+    interrupt_when(monkeypatch, when)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert vars(model) == before
+    assert np.isfinite(model.predict(T)).all()
+
+
+def test_ctrl_c_ends_a_search_over_parameters_at_once(banana, monkeypatch):
+    X, _, y, _ = banana
+    interrupt_when(monkeypatch, "error")
+    search = GridSearchCV(CompactSVC(random_state=0), {"max_vectors": [1, 2]}, cv=2)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+
+
+@pytest.mark.parametrize("when", MOMENTS)
+def test_ctrl_c_keeps_the_best_so_far_where_that_is_wanted(banana, monkeypatch, when):
+    X, T, y, t = banana
+    interrupt_when(monkeypatch, when)
+    model = CompactSVC(on_interrupt="keep", random_state=0)
     if when == "chosen":  # nothing is trained on all rows yet
         with pytest.raises(KeyboardInterrupt):
-            CompactSVC(random_state=0).fit(X, y)
+            model.fit(X, y)
         return
     with pytest.warns(ConvergenceWarning, match="was interrupted; the model has"):
-        model = CompactSVC(random_state=0).fit(X, y)
+        model.fit(X, y)
     assert model.score(T, t) > 0.6
     assert model.n_iter_ >= 1
 

@@ -113,7 +113,7 @@ def test_every_kind_of_fit_tells_its_steps(banana):
 
 
 @pytest.mark.parametrize("when", ["ridge", "error", "vectors, widths", "a model of"])
-def test_a_callback_that_asks_to_stop_is_as_good_as_ctrl_c(banana, when):
+def test_a_callback_that_asks_to_stop_keeps_the_best_so_far(banana, when):
     X, y = banana
     recorder = Recorder(lambda context, metadata: when in metadata.get("report", ""))
     model = CompactSVC(random_state=0).set_callbacks(recorder)

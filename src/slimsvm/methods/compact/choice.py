@@ -8,6 +8,17 @@ from ...rows import Array
 from .machines import Machine, Setting
 
 
+class EndedByCallback(Exception):
+    """A callback has asked to stop: what is known by then decides."""
+
+
+# What ends a search or a fit and keeps the best so far, by the parameter `on_interrupt`.
+KEEPS: dict[str, tuple[type[BaseException], ...]] = {
+    "raise": (EndedByCallback,),
+    "keep": (EndedByCallback, KeyboardInterrupt),
+}
+
+
 @dataclass(frozen=True)
 class Choice:
     """What was chosen, and how it did on held-out rows.

@@ -34,6 +34,7 @@ _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "metric": [StrOptions({"one", "per_feature", "auto"})],
     "refine": ["boolean"],
     "scale": ["boolean"],
+    "on_interrupt": [StrOptions({"raise", "keep"})],
     "verbose": ["verbose"],
 }
 
@@ -107,6 +108,9 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     scale : bool, default=True
         Whether inputs are scaled inside ("rbf" and "laplacian"); vectors and widths are stored in the units of X.
     class_weight : dict, "balanced" or None, default=None
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: KeyboardInterrupt leaves `fit` and the estimator is as it was, or the best model so far is
+        kept, with a ConvergenceWarning (before there is one, "keep" raises too).
     verbose : int, default=0
         Whether to print what the search finds.
     random_state : int, RandomState or None, default=None
@@ -155,6 +159,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         coef0: float = 0.0,
         scale: bool = True,
         class_weight: Any = None,
+        on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -171,6 +176,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.coef0 = coef0
         self.scale = scale
         self.class_weight = class_weight
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -197,8 +203,8 @@ class CompactSVR(Compact, KernelRegressor):
 
     Parameters
     ----------
-    max_vectors, max_bytes, max_latency_us, C, gamma, metric, refine, kernel, degree, coef0, scale, verbose, \
-random_state, n_jobs
+    max_vectors, max_bytes, max_latency_us, C, gamma, metric, refine, kernel, degree, coef0, scale, \
+on_interrupt, verbose, random_state, n_jobs
         As in `CompactSVC`; C counts targets in units of their standard deviation.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
     epsilon : float, default=0.1
@@ -240,6 +246,7 @@ random_state, n_jobs
         degree: int = 3,
         coef0: float = 0.0,
         scale: bool = True,
+        on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -257,6 +264,7 @@ random_state, n_jobs
         self.degree = degree
         self.coef0 = coef0
         self.scale = scale
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs

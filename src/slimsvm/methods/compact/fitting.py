@@ -20,7 +20,7 @@ from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
-from .choice import Choice, Limits
+from .choice import KEEPS, Choice, EndedByCallback, Limits
 from .machines import Machine
 from .moved import MovedVectors
 from .observations import Observations
@@ -88,9 +88,9 @@ class CompactFit:
 
         def report(text: str) -> None:
             self.say(text)
-            # a callback that asks to stop is as good as Ctrl-C, once there is something to keep
+            # a callback may ask to stop once there is something to keep
             if progress.step(text) and (searching or best is not None):
-                raise KeyboardInterrupt
+                raise EndedByCallback
 
         progress.stage(STAGES[0])
         machine: Machine = self._moved() if self.moved else self._selected()
@@ -98,7 +98,8 @@ class CompactFit:
         limits = Limits(
             self._largest(), self.model.max_vectors is not None, self._given_width(), penalty, self._kinds()
         )
-        choice = choose(machine, limits, rng, n_threads=self.run.n_threads, report=report)
+        keeps = KEEPS[self.model.on_interrupt]
+        choice = choose(machine, limits, rng, n_threads=self.run.n_threads, report=report, keeps=keeps)
         searching = False
         self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, widths {choice.setting.widths}")
         interrupted = progress.stage(STAGES[1]) or choice.interrupted
@@ -109,8 +110,8 @@ class CompactFit:
                 if interrupted:
                     break
                 if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
-                    raise KeyboardInterrupt
-        except KeyboardInterrupt:
+                    raise EndedByCallback
+        except keeps:
             if best is None:
                 raise
             interrupted = True

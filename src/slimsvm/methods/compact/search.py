@@ -69,8 +69,9 @@ def choose(
     *,
     n_threads: int,
     report: Callable[[str], None],
+    keeps: tuple[type[BaseException], ...] = (),
 ) -> Choice:
-    """Choose setting and size; Ctrl-C ends the search and what is known by then decides."""
+    """Choose setting and size; one of the exceptions `keeps` ends the search and what is known by then decides."""
     data = machine.data
     seed = int(rng.integers(2**63))
     state = _State(limits)
@@ -101,7 +102,7 @@ def choose(
             _search_sizes(trial, limits, state, report)
             more = np.sqrt(data.n / part.data.n)  # all rows bear more vectors than the part that was searched
             state.size = min(limits.max_vectors, int(more * state.size))
-        except KeyboardInterrupt:
+        except keeps:
             return state.choice(machine, interrupted=True)
     return state.choice(machine, interrupted=False)
 
