@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,7 +28,7 @@ from slimsvm.methods.compact import fitting, moved
 from slimsvm.methods.compact.choice import ladder
 from slimsvm.methods.compact.curve import Curve
 from slimsvm.methods.compact.machines import Setting
-from slimsvm.methods.compact.observations import Observations, whole_counts
+from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.ridge import ridge_search
 from slimsvm.methods.compact.search import _smoothed_best
 from slimsvm.readout import softmax
@@ -437,30 +438,80 @@ def test_hopeless_data_give_a_usable_model():
     assert np.isfinite(CompactSVR(random_state=0).fit(X, np.full(60, 7.0)).predict(X)).all()
 
 
-def test_folds_hold_each_observation_once():
+def test_copies_of_a_row_are_in_one_fold():
     rng = np.random.default_rng(0)
-    count = rng.integers(1, 9, 40)
-    Y = np.where(rng.random((40, 1)) < 0.3, 1.0, -1.0)
-    data = Observations(np.zeros((40, 1)), Y, 0.5 * count, np.minimum(count, 5), True, RoundedHinge())
+    X = rng.integers(0, 4, (60, 2)).astype(float)
+    Y = np.where(rng.random((60, 1)) < 0.3, 1.0, -1.0)
+    data = Observations(X, Y, rng.random(60), points_of(X), True, RoundedHinge())
     folds = data.folds(5, rng)
     np.testing.assert_allclose(sum(held for _, held in folds), data.weight)
     for train, held in folds:
-        np.testing.assert_allclose(train + held, data.weight)
-        assert (train >= 0).all()
-    singles = np.array([held[count == 1] > 0 for _, held in folds])
-    assert (singles.sum(axis=0) == 1).all()
+        np.testing.assert_array_equal(train + held, data.weight)
+        assert not {tuple(row) for row in X[train > 0]} & {tuple(row) for row in X[held > 0]}
+        assert (held > 0).any()
+    alike = replace(data, point=np.zeros(60, dtype=int))
+    assert all((train > 0).any() for train, _ in alike.folds(5, rng))
 
 
-def test_counts_of_weights():
-    np.testing.assert_array_equal(whole_counts(np.array([3.0, 6.0, 30.0]), 5), [1, 2, 5])
-    np.testing.assert_array_equal(whole_counts(np.array([0.1, 6.0]), 5), [1, 1])
+def rare_class(n, seed):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.08).astype(int)
+    return rng.standard_normal((n, 2)) + np.outer(y, [2.0, 1.5]), y
+
+
+def test_a_weight_of_ten_is_ten_copies_and_nearly_a_weight_of_9_99():
+    X, y = rare_class(400, 0)
+    T, _ = rare_class(1000, 1)
+    copies = np.repeat(np.arange(400), np.where(y == 1, 10, 1))
+    wanted = CompactSVC(random_state=0).fit(X, y, sample_weight=np.where(y == 1, 9.99, 1.0))
+    ten = CompactSVC(random_state=0).fit(X, y, sample_weight=np.where(y == 1, 10.0, 1.0))
+    repeated = CompactSVC(random_state=0).fit(X[copies], y[copies])
+    for model in (ten, repeated):
+        assert model.n_vectors_ == wanted.n_vectors_ < 12
+        assert (model.predict(T) == wanted.predict(T)).mean() > 0.98
+
+
+@pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])
+@pytest.mark.parametrize("factor", [1e-200, 1e-9, 1.0 / 3.0, 7.0, 1e200])
+def test_the_unit_of_the_weights_does_not_matter(banana, estimator, factor):
+    X, T, y, _ = banana
+    X, y, weight = X[:150], y[:150], np.random.default_rng(0).integers(1, 4, 150).astype(float)
+    outputs = "decision_function" if estimator is CompactSVC else "predict"
+    for C in (None, 2.0):
+        wanted = estimator(C=C, random_state=0).fit(X, y, sample_weight=weight)
+        found = estimator(C=None if C is None else C / factor, random_state=0)
+        found.fit(X, y, sample_weight=factor * weight)
+        assert found.n_vectors_ == wanted.n_vectors_
+        assert pytest.approx(wanted.C_, rel=1e-6) == found.C_ * factor
+        np.testing.assert_allclose(getattr(found, outputs)(T), getattr(wanted, outputs)(T), atol=1e-2)
+
+
+def test_ridge_search_leaves_points_out():
+    """Rows of equal inputs leave together, whatever their targets and weights."""
+    rng = np.random.default_rng(0)
+    places = rng.standard_normal((12, 2))
+    at = rng.integers(0, 12, 30)
+    X, Y, weight = places[at], rng.standard_normal((30, 1)), rng.uniform(0.5, 2.0, 30)
+    data = Observations(X, Y, weight, points_of(X), False, Squared())
+    K, among = reference.rbf(places, X, 0.5), reference.rbf(places, places, 0.5)
+    found = ridge_search(data, lambda width: (among, K), np.array([0.5]), np.array([0.3]))
+    error = 0.0
+    for place in np.unique(at):
+        rest = at != place
+        A = np.column_stack([K.T[rest], np.ones(rest.sum())])
+        ridge = np.zeros((13, 13))
+        ridge[:12, :12] = 0.3 * among
+        solved = np.linalg.solve(A.T @ (weight[rest, None] * A) + ridge, A.T @ (weight[rest, None] * Y[rest]))
+        out = among[place] @ solved[:-1] + solved[-1]
+        error += weight[~rest] @ np.square(Y[~rest] - out)[:, 0]
+    assert found[0] == pytest.approx(error / weight.sum(), rel=1e-4)
 
 
 def test_ridge_search_leaves_one_out():
     """The shortcut equals refitting without each row, on columns that span everything."""
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((25, 2)), rng.standard_normal((25, 2))
-    data = Observations(X, Y, np.ones(25), np.ones(25, dtype=int), False, Squared())
+    data = Observations(X, Y, np.ones(25), np.arange(25), False, Squared())
 
     def columns(width):
         K = reference.rbf(X, X, width)
@@ -500,7 +551,7 @@ def test_blurred_errors_approach_mistakes():
     rng = np.random.default_rng(0)
     outputs = rng.normal(size=(200, 3))
     Y = np.where(np.arange(3) == rng.integers(3, size=200)[:, None], 1.0, -1.0)
-    data = Observations(np.zeros((200, 1)), Y, np.ones(200), np.ones(200, dtype=int), True, RoundedHinge())
+    data = Observations(np.zeros((200, 1)), Y, np.ones(200), np.arange(200), True, RoundedHinge())
     np.testing.assert_allclose(data.errors(outputs, 1e-9), data.mistakes(outputs), atol=1e-12)
     blurred = data.errors(outputs, 0.2)
     assert ((blurred > 0.5) == (data.mistakes(outputs) > 0)).all()
@@ -511,7 +562,7 @@ def test_blurred_errors_do_not_depend_on_the_size_of_the_outputs():
     rng = np.random.default_rng(1)
     outputs = rng.normal(size=(50, 1))
     Y = np.where(rng.random((50, 1)) < 0.5, 1.0, -1.0)
-    data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.ones(50, dtype=int), True, RoundedHinge())
+    data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.arange(50), True, RoundedHinge())
     np.testing.assert_allclose(data.errors(1e3 * outputs, 0.2), data.errors(outputs, 0.2), rtol=1e-12)
 
 

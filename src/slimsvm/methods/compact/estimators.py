@@ -21,9 +21,8 @@ from ..fitted import ProbabilitiesMixin
 from ..progress import CallbackSupportMixin
 from .calibration import fit_temperature
 from .fitting import STAGES, CompactFit
-from .observations import whole_counts
+from .observations import of_mean_one
 from .search import SETTING_ROWS
-from .trial import FOLDS
 
 _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
@@ -182,10 +181,9 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.n_jobs = n_jobs
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        count = whole_counts(np.round(data.given_weight, 9), FOLDS)
         # wrong labels matter less among many rows, and the squared hinge reached more on the large sets we tried
         loss = RoundedHinge() if data.n <= SETTING_ROWS else SquaredHinge()
-        trained, choice = CompactFit(self, data, count, loss, run).train()
+        trained, choice = CompactFit(self, data, loss, run).train()
         enough = len(choice.outputs) > 0
         factor = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0
         return replace(trained, probability=Probability("softmax", factor))
@@ -274,7 +272,7 @@ on_interrupt, verbose, random_state, n_jobs
             raise ValueError(
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
             )
-        share = data.weight / data.weight.sum()
+        share = of_mean_one(data.weight)[0] / data.n
         centre = share @ data.Y
         unit = np.sqrt(share @ np.square(data.Y - centre))
         unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
@@ -283,5 +281,4 @@ on_interrupt, verbose, random_state, n_jobs
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())
             loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
-        count = whole_counts(np.round(data.weight, 9), FOLDS)
-        return CompactFit(self, data, count, loss, run, (unit, centre)).train()[0]
+        return CompactFit(self, data, loss, run, (unit, centre)).train()[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from ..base import Run
 from .choice import KEEPS, Choice, EndedByCallback, Limits
 from .machines import Machine
 from .moved import MovedVectors
-from .observations import Observations
+from .observations import Observations, of_mean_one, points_of
 from .search import LARGEST, choose
 from .selected import RowModel, SelectedRows
 
@@ -56,8 +56,6 @@ class CompactFit:
         Its parameters say what is given and what is searched.
     data : TrainingSet
         Labels, or targets of variance one.
-    counts : array of shape (n,)
-        Observations each row stands for.
     loss : SmoothLoss
     run : Run
     target_scale : pair
@@ -66,10 +64,14 @@ class CompactFit:
 
     model: Any
     data: TrainingSet
-    counts: Array
     loss: Any
     run: Run
     target_scale: tuple[Any, Any] = (1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        # the penalties that are tried suit weights around one; `C` and `C_` count weights as they were given
+        weight, self.weight_unit = of_mean_one(self.data.weight)
+        self.data = replace(self.data, weight=weight)
 
     @cached_property
     def moved(self) -> bool:
@@ -94,7 +96,7 @@ class CompactFit:
 
         progress.stage(STAGES[0])
         machine: Machine = self._moved() if self.moved else self._selected()
-        penalty = None if self.model.C is None else 1.0 / self.model.C
+        penalty = None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
         limits = Limits(
             self._largest(), self.model.max_vectors is not None, self._given_width(), penalty, self._kinds()
         )
@@ -123,7 +125,8 @@ class CompactFit:
                 ConvergenceWarning,
                 stacklevel=5,
             )
-        extras = {"C_": 1.0 / choice.setting.penalty, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
+        chosen_C = 1.0 / (choice.setting.penalty * self.weight_unit)
+        extras = {"C_": chosen_C, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
         expansion, support = self._expansion(best[0], choice)
         return Trained(expansion, support, max(1, int(best[1])), extras=extras), choice
 
@@ -201,7 +204,8 @@ class CompactFit:
 
     def _observations(self, X: Rows) -> Observations:
         data = self.data
-        return Observations(X, data.Y, data.weight, self.counts, data.classify, self.loss)
+        point = np.arange(data.n) if data.distinct else points_of(data.X)
+        return Observations(X, data.Y, data.weight, point, data.classify, self.loss)
 
     @cached_property
     def _shape(self) -> Array | None:  # (d,)

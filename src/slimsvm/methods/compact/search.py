@@ -287,7 +287,7 @@ def _smoothed(grid: Array) -> Array:
 
 
 def _search_sizes(trial: Trial, limits: Limits, state: _State, report: Callable[[str], None]) -> None:
-    sensible = limits.max_vectors if limits.wished else np.sqrt(trial.machine.data.count.sum())
+    sensible = limits.max_vectors if limits.wished else np.sqrt(trial.machine.data.n)
     chosen: Array | None = None  # errors at the best size of the chosen kind
     for kind in limits.kinds:
         if kind not in state.settings:
