@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import re
 import warnings
@@ -22,7 +23,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import reference
 from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
-from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
+from slimsvm.datasets import (
+    make_banana,
+    make_checkerboard,
+    make_ringnorm,
+    make_ripley,
+    make_two_spirals,
+    make_waveform,
+)
 from slimsvm.losses import Squared
 from slimsvm.methods.compact import fitting, moved
 from slimsvm.methods.compact.choice import ladder
@@ -30,7 +38,7 @@ from slimsvm.methods.compact.curve import Curve
 from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.ridge import ridge_search
-from slimsvm.methods.compact.search import _smoothed_best
+from slimsvm.methods.compact.settings import _smoothed_best
 from slimsvm.readout import softmax
 from slimsvm.refinement import RbfModel, RoundedHinge
 from slimsvm.refinement.minibatch import refine_in_batches
@@ -104,13 +112,14 @@ def test_few_or_noisy_rows_keep_what_ridge_regression_found(n_rows, capsys):
     found = re.search(r"width (\S+), C (\S+)", capsys.readouterr().out)
     assert found is not None
     assert pytest.approx(float(found[2]), rel=1e-2) == model.C_
-    spread = X.std(axis=0)
-    np.testing.assert_allclose(model.gamma_ * np.square(spread), float(found[1]), rtol=1e-2)
+    # the features are on one scale: one width, in units of their mean variance
+    assert isinstance(model.gamma_, float)
+    assert pytest.approx(float(found[1]), rel=1e-2) == model.gamma_ * X.var(axis=0).mean()
     assert set(model.path_["metric"]) == {"fixed"}
 
 
 def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
-    X, y = make_banana(2500, random_state=0)
+    X, y = make_checkerboard(2500, random_state=0)
     monkeypatch.setattr(moved, "BATCH_WORK", 2500 * 2 * 16)
     monkeypatch.setattr(moved, "EPOCHS", 2)
     model = CompactSVC(max_vectors=24, metric="one", random_state=0).fit(X, y)
@@ -119,8 +128,8 @@ def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
     assert model.score(X, y) > 0.85
 
 
-@pytest.mark.parametrize(("step", "largest"), [(0.0, 4), (0.001, 2), (0.01, 0)])
-def test_sizes_near_the_best(step, largest):
+@pytest.mark.parametrize("step", [0.0, -0.0005, -0.01])
+def test_sizes_near_the_best(step):
     rng = np.random.default_rng(0)
     mistakes = 0.2 * rng.standard_normal(400)  # of standard error 0.01: a quarter of that is not noticed
     trial = SimpleNamespace(
@@ -133,8 +142,8 @@ def test_sizes_near_the_best(step, largest):
     for at, size in enumerate([1, 2, 4, 8, 16]):
         errors = mistakes + step * at
         curve.add(size, errors, errors)
-    assert curve.smallest_near == 0
-    assert curve.largest_near == largest
+    assert curve.smallest_near == (4 if step == -0.01 else 0)
+    assert curve.has_near(8) == (step != -0.01)
 
 
 def test_two_spirals_are_separated_by_sixty_vectors():
@@ -336,11 +345,83 @@ def test_latency_of_sparse_rows_is_that_of_what_is_kept(banana, monkeypatch):
 
 def test_an_impossible_budget_says_the_smallest_possible(banana):
     X, _, y, _ = banana
-    with pytest.raises(BudgetError, match=r"max_bytes=20 is too small.*takes 24 bytes in float32"):
-        CompactSVC(max_bytes=20).fit(X.astype(np.float32), y)
+    X = X.astype(np.float32)
+    with pytest.raises(BudgetError, match=r"max_bytes=19 is too small.*takes 20 bytes in float32"):
+        CompactSVC(max_bytes=19).fit(X, y)
+    with pytest.raises(BudgetError, match=r"max_bytes=23 is too small.*takes 24 bytes in float32"):
+        CompactSVC(max_bytes=23, metric="per_feature").fit(X, y)
     with pytest.raises(BudgetError, match=r"max_latency_us=0.001 is too small.*microseconds on this machine"):
         CompactSVC(max_latency_us=0.001).fit(X, y)
-    assert CompactSVC(max_bytes=24, random_state=0).fit(X.astype(np.float32), y).n_vectors_ == 1
+    smallest = CompactSVC(max_bytes=20, random_state=0).fit(X, y)
+    assert stored_bytes(smallest.expansion_) == 20
+
+
+def test_bytes_are_spent_on_vectors_where_one_width_is_enough():
+    X, y = make_waveform(300, n_classes=3, random_state=0)
+    T, t = make_waveform(2000, n_classes=3, random_state=1)
+    for metric in ("auto", "one"):
+        model = CompactSVC(max_bytes=256, metric=metric, random_state=0).fit(X.astype(np.float32), y)
+        assert model.n_vectors_ == 2
+        assert stored_bytes(model.expansion_) == 208
+        assert model.score(T.astype(np.float32), t) > 0.8
+
+
+def sine(n, random_state):
+    rng = np.random.default_rng(random_state)
+    X = rng.uniform(-2, 2, (n, 3))
+    return X, np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.standard_normal(n)
+
+
+GENERATED = [
+    (CompactSVC, make_waveform, 300),
+    (CompactSVC, make_banana, 400),
+    (CompactSVC, make_ripley, 250),
+    (CompactSVC, make_checkerboard, 400),
+    (CompactSVR, sine, 250),
+]
+
+
+@pytest.mark.parametrize(("estimator", "make", "n"), GENERATED)
+def test_a_limit_is_a_limit_and_not_a_wish(estimator, make, n):
+    X, y = make(n, random_state=0)
+    default = estimator(random_state=0).fit(X, y)
+    outputs = default.predict(X).tobytes()
+
+    def reached(model):
+        tried = model.path_[model.path_["n_vectors"] == model.n_vectors_]
+        return tried[tried["error"].argmin()][["error", "standard_error"]]
+
+    bytes_of_one = stored_bytes(estimator(max_vectors=1, metric="one", random_state=0).fit(X, y).expansion_)
+    for name, limits, size in (
+        ("max_vectors", (1, 3, 6, 12, 20, 50), lambda model: model.n_vectors_),
+        (
+            "max_bytes",
+            [int(f * bytes_of_one) for f in (1, 2, 4, 8, 16)],
+            lambda m: stored_bytes(m.expansion_),
+        ),
+    ):
+        errors = []
+        for limit in limits:
+            model = estimator(**{name: limit}, random_state=0).fit(X, y)
+            assert size(model) <= limit
+            if size(default) <= limit:
+                assert model.predict(X).tobytes() == outputs
+            errors.append(reached(model))
+        for smaller, larger in itertools.pairwise(errors):
+            # sizes are compared by blurred errors, and what is within half a standard error is equal
+            assert larger["error"] <= smaller["error"] + 0.5 * smaller["standard_error"]
+
+
+@pytest.mark.parametrize("when", ["ridge", "error"])
+def test_what_is_kept_after_ctrl_c_is_within_the_limits(monkeypatch, when):
+    X, y = make_checkerboard(300, random_state=0)
+    X = X * [1.0, 50.0]
+    for limits in ({"max_vectors": 2}, {"max_bytes": 40}, {"max_bytes": 48, "metric": "per_feature"}):
+        interrupt_when(monkeypatch, when)
+        with pytest.warns(ConvergenceWarning, match="was interrupted"):
+            model = CompactSVC(on_interrupt="keep", random_state=0, **limits).fit(X, y)
+        assert model.n_vectors_ <= 2
+        assert stored_bytes(model.expansion_) <= limits.get("max_bytes", np.inf)
 
 
 def test_the_fast_path_gives_the_same(banana, model):

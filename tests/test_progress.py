@@ -91,6 +91,8 @@ def test_stages_and_steps_are_told_and_change_nothing(banana, alone, capsys):
     names = [name for event, name, _ in told if event == "begin"]
     assert [name for name in names if name != "step"] == ["fit", *STAGES]
     printed = [line.split("] ", 1)[1] for line in capsys.readouterr().out.splitlines()]
+    assert printed.pop(0).startswith("200 distinct rows")  # what every estimator prints is no step
+    assert printed.pop().startswith("done")
     assert [line for line in printed if not line.startswith("chosen")] == [
         report for report in recorder.reports if not report.startswith("a model of")
     ]

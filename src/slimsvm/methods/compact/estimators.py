@@ -82,11 +82,11 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     Parameters
     ----------
     max_vectors : int or None, default=None
-        The most vectors: the best size up to it is taken, of more than 2,000 rows the largest that is nearly as good as
-        the best. None takes the smallest that is.
+        The most vectors. Without a limit, and with one that it meets, the model is the smallest that is nearly as good as
+        the best (of at most 512 vectors); otherwise it is the best one within the limit.
     max_bytes : int or None, default=None
         The most bytes of the numbers the model consists of, in the dtype of X (`slimsvm.budget.stored_bytes`:
-        what constant tables in C take).
+        what constant tables in C take); a limit like `max_vectors`.
     max_latency_us : float or None, default=None
         The most microseconds for one row like those of X through `expansion_` with this kernel, measured on this
         machine. `predict` adds one or two for an RBF kernel and a plain array of the model's dtype, and scikit-learn's

@@ -21,7 +21,7 @@ from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
 from .choice import KEEPS, Choice, EndedByCallback, Limits
-from .machines import Machine
+from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .observations import Observations, of_mean_one, points_of
 from .search import LARGEST, choose
@@ -96,12 +96,18 @@ class CompactFit:
 
         progress.stage(STAGES[0])
         machine: Machine = self._moved() if self.moved else self._selected()
-        penalty = None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
-        limits = Limits(
-            self._largest(), self.model.max_vectors is not None, self._given_width(), penalty, self._kinds()
-        )
         keeps = KEEPS[self.model.on_interrupt]
-        choice = choose(machine, limits, rng, n_threads=self.run.n_threads, report=report, keeps=keeps)
+        penalty = None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
+        looked_at = max(
+            min(self.data.n, LARGEST), *(most for budget in self._budgets for most in budget.values())
+        )
+        limits = Limits(
+            dict.fromkeys(KINDS, looked_at), self._given_width(), penalty, self._kinds(),
+            wished=self.model.max_vectors is not None,
+        )  # fmt: skip
+        choice = choose(
+            machine, limits, self._budgets, rng, n_threads=self.run.n_threads, report=report, keeps=keeps
+        )
         searching = False
         self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, widths {choice.setting.widths}")
         interrupted = progress.stage(STAGES[1]) or choice.interrupted
@@ -178,18 +184,22 @@ class CompactFit:
 
     def _moved(self) -> MovedVectors:
         """Vectors that move, on inputs that are centred and scaled."""
-        spread = self._spread
-        # each feature by its own spread, or all by one: ridge regression decides
-        shapes = [np.ones(len(spread))]
-        if self.model.scale:
-            raw = np.maximum(np.square(spread), 1e-12 * np.square(spread).max())
-            if raw.max() > SAME_SCALE * raw.min():
-                shapes.append(raw / raw.mean())
+        scaled = (self._dense - self._centre) / self._spread
+        return MovedVectors(self._observations(scaled), self._shapes, self.run.n_threads)
+
+    @cached_property
+    def _shapes(self) -> list[Array]:  # (d,) each
+        """Scalings to choose from where vectors move: the width of each feature, relative to its spread."""
         given = self._given_widths()
         if given is not None:
-            shapes = [np.maximum(given, 1e-12 * given.max())]
-        scaled = (self._dense - self._centre) / spread
-        return MovedVectors(self._observations(scaled), shapes, self.run.n_threads)
+            return [np.maximum(given, 1e-12 * given.max())]
+        own = np.ones(len(self._spread))
+        if not self.model.scale:
+            return [own]
+        raw = np.maximum(np.square(self._spread), 1e-12 * np.square(self._spread).max())
+        all_by_one = raw / raw.mean()
+        # ridge regression decides; features on one scale need one number
+        return [own, all_by_one] if raw.max() > SAME_SCALE * raw.min() else [all_by_one]
 
     def _selected(self) -> SelectedRows:
         """Vectors among the training rows."""
@@ -223,27 +233,42 @@ class CompactFit:
             return RBF(widths) if self.model.kernel == "rbf" else Laplacian(widths)
         return as_kernel(self.model.kernel, width, self.model.degree, self.model.coef0)
 
-    def _largest(self) -> int:
-        """The most vectors the budgets allow."""
+    @cached_property
+    def _budgets(self) -> list[dict[str, int]]:
+        """For each scaling the most vectors that the budgets allow, by kind of widths."""
         model, dtype = self.model, self.data.X.dtype
         n, d = self.data.X.shape
-        d = 1 if self.data.precomputed else d
-        k = self.data.Y.shape[1]
-        n_widths = kernel_numbers(self._widest_kernel(d))
         largest = min(n, LARGEST if model.max_vectors is None else model.max_vectors)
+        numbers = [self._kernel_numbers(shape) for shape in (self._shapes if self.moved else [None])]
+        budgets = [dict.fromkeys(KINDS, largest) for _ in numbers]
         if model.max_bytes is not None:
-            shape = {"n_features": d, "n_outputs": k, "dtype": dtype, "n_widths": n_widths}
-            fits = max_vectors_for(bytes=model.max_bytes, **shape)
-            if fits < 1:
+            d, k = 1 if self.data.precomputed else d, self.data.Y.shape[1]
+            shape = {"n_features": d, "n_outputs": k, "dtype": dtype}
+            budgets = [
+                {
+                    kind: min(largest, max_vectors_for(bytes=model.max_bytes, n_widths=stored[kind], **shape))
+                    for kind in KINDS
+                }
+                for stored in numbers
+            ]
+            if not any(budget[kind] for budget in budgets for kind in self._kinds()):
+                least = min(stored[kind] for stored in numbers for kind in self._kinds())
                 raise BudgetError(
                     f"max_bytes={model.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
-                    f"{count(k, 'output')} takes {bytes_for(1, **shape)} bytes in {np.dtype(dtype).name}. Raise it, "
-                    "choose fewer features, or give X as float32."
+                    f"{count(k, 'output')} takes {bytes_for(1, n_widths=least, **shape)} bytes in "
+                    f"{np.dtype(dtype).name}. Raise it, choose fewer features, or give X as float32."
                 )
-            largest = min(largest, fits)
         if model.max_latency_us is not None:
-            largest = min(largest, self._fastest(largest))
-        return largest
+            fastest = self._fastest(max(budget[kind] for budget in budgets for kind in KINDS))
+            budgets = [{kind: min(most, fastest) for kind, most in budget.items()} for budget in budgets]
+        return budgets
+
+    def _kernel_numbers(self, shape: Array | None) -> dict[str, int]:
+        """How many numbers the kernel of a model takes, by kind of widths; `shape` is the scaling of moved vectors."""
+        if shape is None:
+            return dict.fromkeys(KINDS, kernel_numbers(self._kernel_of(1.0)))
+        in_proportion = np.size(one_if_equal(shape / np.square(self._spread)))
+        return {"fixed": in_proportion, "one": in_proportion, "per_feature": len(shape)}
 
     def _widest_kernel(self, d: int) -> Kernel:
         """The kernel with as many widths as it may have for d features."""
