@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -52,6 +52,7 @@ from slimsvm.refinement.minibatch import refine_in_batches
         CompactSVR(kernel="precomputed"),
     ]
 )
+@pytest.mark.filterwarnings("ignore:CompactSVC predicts one class only")  # for labels that are random
 def test_estimator_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
@@ -509,6 +510,7 @@ def test_gross_outliers_do_not_hide_the_rest():
     assert model.score(X, y) > 0.85
 
 
+@pytest.mark.filterwarnings("ignore:CompactSVC predicts one class only")
 def test_hopeless_data_give_a_usable_model():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
@@ -550,6 +552,18 @@ def test_a_weight_of_ten_is_ten_copies_and_nearly_a_weight_of_9_99():
     for model in (ten, repeated):
         assert model.n_vectors_ == wanted.n_vectors_ < 12
         assert (model.predict(T) == wanted.predict(T)).mean() > 0.98
+
+
+def test_a_model_that_predicts_one_class_only_says_so():
+    X, y = rare_class(300, 3)
+    y = np.where(np.random.default_rng(0).random(300) < 0.05, 1, 0)  # has nothing to do with X
+    with pytest.warns(UserWarning, match="predicts one class only.*balanced") as told:
+        CompactSVC(random_state=0).fit(X, y)
+    assert [record.filename for record in told] == [__file__]
+    X, y = rare_class(300, 3)
+    T, t = rare_class(4000, 4)
+    model = CompactSVC(class_weight="balanced", random_state=0).fit(X, y)
+    assert balanced_accuracy_score(t, model.predict(T)) > 0.85
 
 
 @pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])

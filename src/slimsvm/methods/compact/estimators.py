@@ -82,8 +82,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     Parameters
     ----------
     max_vectors : int or None, default=None
-        The most vectors. Without a limit, and with one that it meets, the model is the smallest that is nearly as good as
-        the best (of at most 512 vectors); otherwise it is the best one within the limit.
+        The most vectors. Without a limit, and with one that it meets, the model is the smallest that is nearly as good
+        as the best (of at most 512 vectors); otherwise it is the best one within the limit.
     max_bytes : int or None, default=None
         The most bytes of the numbers the model consists of, in the dtype of X (`slimsvm.budget.stored_bytes`:
         what constant tables in C take); a limit like `max_vectors`.
@@ -107,6 +107,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     scale : bool, default=True
         Whether inputs are scaled inside ("rbf" and "laplacian"); vectors and widths are stored in the units of X.
     class_weight : dict, "balanced" or None, default=None
+        Counts in training and in all comparisons on held-out rows. The factor of `predict_proba` is fitted with it too:
+        its probabilities are those of data in which the classes have these weights.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does: KeyboardInterrupt leaves `fit` and the estimator is as it was, or the best model so far is
         kept, with a ConvergenceWarning (before there is one, "keep" raises too).

@@ -129,12 +129,25 @@ class CompactFit:
                 f"{self.run.name} was interrupted; the model has {count(best[0].n_vectors, 'vector')}, chosen by "
                 "what was known by then. Fit again without interruption for the best one.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
+        if self.data.classify and not interrupted:
+            self._warn_of_one_class(choice.machine.outputs(best[0], np.arange(self.data.n)))
         chosen_C = 1.0 / (choice.setting.penalty * self.weight_unit)
         extras = {"C_": chosen_C, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
         expansion, support = self._expansion(best[0], choice)
         return Trained(expansion, support, max(1, int(best[1])), extras=extras), choice
+
+    def _warn_of_one_class(self, outputs: Array) -> None:  # (n, k)
+        """Say so if every row is given the same class."""
+        given = outputs[:, 0] > 0 if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+        if (given == given[0]).all():
+            warnings.warn(
+                f"{self.run.name} predicts one class only, for all rows it was trained on. If the others matter, "
+                'class_weight="balanced" lets every class count alike, in training and in the search.',
+                UserWarning,
+                stacklevel=7,
+            )
 
     def _kinds(self) -> tuple[str, ...]:
         """Kinds of widths to try."""
