@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import re
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,23 +15,30 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.metrics.pairwise import linear_kernel
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
 from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
-from slimsvm.datasets import make_banana, make_checkerboard, make_ringnorm, make_ripley, make_two_spirals
+from slimsvm.datasets import (
+    make_banana,
+    make_checkerboard,
+    make_ringnorm,
+    make_ripley,
+    make_two_spirals,
+    make_waveform,
+)
 from slimsvm.losses import Squared
 from slimsvm.methods.compact import fitting, moved
 from slimsvm.methods.compact.choice import ladder
 from slimsvm.methods.compact.curve import Curve
 from slimsvm.methods.compact.machines import Setting
-from slimsvm.methods.compact.observations import Observations, whole_counts
+from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.ridge import ridge_search
-from slimsvm.methods.compact.search import _smoothed_best
+from slimsvm.methods.compact.settings import _smoothed_best
 from slimsvm.readout import softmax
 from slimsvm.refinement import RbfModel, RoundedHinge
 from slimsvm.refinement.minibatch import refine_in_batches
@@ -43,6 +52,7 @@ from slimsvm.refinement.minibatch import refine_in_batches
         CompactSVR(kernel="precomputed"),
     ]
 )
+@pytest.mark.filterwarnings("ignore:CompactSVC predicts one class only")  # for labels that are random
 def test_estimator_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
@@ -103,13 +113,14 @@ def test_few_or_noisy_rows_keep_what_ridge_regression_found(n_rows, capsys):
     found = re.search(r"width (\S+), C (\S+)", capsys.readouterr().out)
     assert found is not None
     assert pytest.approx(float(found[2]), rel=1e-2) == model.C_
-    spread = X.std(axis=0)
-    np.testing.assert_allclose(model.gamma_ * np.square(spread), float(found[1]), rtol=1e-2)
+    # the features are on one scale: one width, in units of their mean variance
+    assert isinstance(model.gamma_, float)
+    assert pytest.approx(float(found[1]), rel=1e-2) == model.gamma_ * X.var(axis=0).mean()
     assert set(model.path_["metric"]) == {"fixed"}
 
 
 def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
-    X, y = make_banana(2500, random_state=0)
+    X, y = make_checkerboard(2500, random_state=0)
     monkeypatch.setattr(moved, "BATCH_WORK", 2500 * 2 * 16)
     monkeypatch.setattr(moved, "EPOCHS", 2)
     model = CompactSVC(max_vectors=24, metric="one", random_state=0).fit(X, y)
@@ -118,8 +129,8 @@ def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
     assert model.score(X, y) > 0.85
 
 
-@pytest.mark.parametrize(("step", "largest"), [(0.0, 4), (0.001, 2), (0.01, 0)])
-def test_sizes_near_the_best(step, largest):
+@pytest.mark.parametrize("step", [0.0, -0.0005, -0.01])
+def test_sizes_near_the_best(step):
     rng = np.random.default_rng(0)
     mistakes = 0.2 * rng.standard_normal(400)  # of standard error 0.01: a quarter of that is not noticed
     trial = SimpleNamespace(
@@ -132,8 +143,8 @@ def test_sizes_near_the_best(step, largest):
     for at, size in enumerate([1, 2, 4, 8, 16]):
         errors = mistakes + step * at
         curve.add(size, errors, errors)
-    assert curve.smallest_near == 0
-    assert curve.largest_near == largest
+    assert curve.smallest_near == (4 if step == -0.01 else 0)
+    assert curve.has_near(8) == (step != -0.01)
 
 
 def test_two_spirals_are_separated_by_sixty_vectors():
@@ -335,11 +346,83 @@ def test_latency_of_sparse_rows_is_that_of_what_is_kept(banana, monkeypatch):
 
 def test_an_impossible_budget_says_the_smallest_possible(banana):
     X, _, y, _ = banana
-    with pytest.raises(BudgetError, match=r"max_bytes=20 is too small.*takes 24 bytes in float32"):
-        CompactSVC(max_bytes=20).fit(X.astype(np.float32), y)
+    X = X.astype(np.float32)
+    with pytest.raises(BudgetError, match=r"max_bytes=19 is too small.*takes 20 bytes in float32"):
+        CompactSVC(max_bytes=19).fit(X, y)
+    with pytest.raises(BudgetError, match=r"max_bytes=23 is too small.*takes 24 bytes in float32"):
+        CompactSVC(max_bytes=23, metric="per_feature").fit(X, y)
     with pytest.raises(BudgetError, match=r"max_latency_us=0.001 is too small.*microseconds on this machine"):
         CompactSVC(max_latency_us=0.001).fit(X, y)
-    assert CompactSVC(max_bytes=24, random_state=0).fit(X.astype(np.float32), y).n_vectors_ == 1
+    smallest = CompactSVC(max_bytes=20, random_state=0).fit(X, y)
+    assert stored_bytes(smallest.expansion_) == 20
+
+
+def test_bytes_are_spent_on_vectors_where_one_width_is_enough():
+    X, y = make_waveform(300, n_classes=3, random_state=0)
+    T, t = make_waveform(2000, n_classes=3, random_state=1)
+    for metric in ("auto", "one"):
+        model = CompactSVC(max_bytes=256, metric=metric, random_state=0).fit(X.astype(np.float32), y)
+        assert model.n_vectors_ == 2
+        assert stored_bytes(model.expansion_) == 208
+        assert model.score(T.astype(np.float32), t) > 0.8
+
+
+def sine(n, random_state):
+    rng = np.random.default_rng(random_state)
+    X = rng.uniform(-2, 2, (n, 3))
+    return X, np.sin(2 * X[:, 0]) * np.cos(X[:, 1]) + 0.1 * rng.standard_normal(n)
+
+
+GENERATED = [
+    (CompactSVC, make_waveform, 300),
+    (CompactSVC, make_banana, 400),
+    (CompactSVC, make_ripley, 250),
+    (CompactSVC, make_checkerboard, 400),
+    (CompactSVR, sine, 250),
+]
+
+
+@pytest.mark.parametrize(("estimator", "make", "n"), GENERATED)
+def test_a_limit_is_a_limit_and_not_a_wish(estimator, make, n):
+    X, y = make(n, random_state=0)
+    default = estimator(random_state=0).fit(X, y)
+    outputs = default.predict(X).tobytes()
+
+    def reached(model):
+        tried = model.path_[model.path_["n_vectors"] == model.n_vectors_]
+        return tried[tried["error"].argmin()][["error", "standard_error"]]
+
+    bytes_of_one = stored_bytes(estimator(max_vectors=1, metric="one", random_state=0).fit(X, y).expansion_)
+    for name, limits, size in (
+        ("max_vectors", (1, 3, 6, 12, 20, 50), lambda model: model.n_vectors_),
+        (
+            "max_bytes",
+            [int(f * bytes_of_one) for f in (1, 2, 4, 8, 16)],
+            lambda m: stored_bytes(m.expansion_),
+        ),
+    ):
+        errors = []
+        for limit in limits:
+            model = estimator(**{name: limit}, random_state=0).fit(X, y)
+            assert size(model) <= limit
+            if size(default) <= limit:
+                assert model.predict(X).tobytes() == outputs
+            errors.append(reached(model))
+        for smaller, larger in itertools.pairwise(errors):
+            # sizes are compared by blurred errors, and what is within half a standard error is equal
+            assert larger["error"] <= smaller["error"] + 0.5 * smaller["standard_error"]
+
+
+@pytest.mark.parametrize("when", ["ridge", "error"])
+def test_what_is_kept_after_ctrl_c_is_within_the_limits(monkeypatch, when):
+    X, y = make_checkerboard(300, random_state=0)
+    X = X * [1.0, 50.0]
+    for limits in ({"max_vectors": 2}, {"max_bytes": 40}, {"max_bytes": 48, "metric": "per_feature"}):
+        interrupt_when(monkeypatch, when)
+        with pytest.warns(ConvergenceWarning, match="was interrupted"):
+            model = CompactSVC(on_interrupt="keep", random_state=0, **limits).fit(X, y)
+        assert model.n_vectors_ <= 2
+        assert stored_bytes(model.expansion_) <= limits.get("max_bytes", np.inf)
 
 
 def test_the_fast_path_gives_the_same(banana, model):
@@ -368,10 +451,8 @@ def test_progress_is_told(banana, capsys):
     assert "chosen:" in told
 
 
-@pytest.mark.parametrize("when", ["ridge", "error", "vectors, widths", "chosen"])
-def test_ctrl_c_keeps_the_best_so_far(banana, monkeypatch, when):
-    X, T, y, t = banana
-
+def interrupt_when(monkeypatch, when):
+    """Ctrl-C as soon as the fit has found something with this in its text."""
     told = []
 
     def say(self, text):
@@ -380,12 +461,43 @@ def test_ctrl_c_keeps_the_best_so_far(banana, monkeypatch, when):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(fitting.CompactFit, "say", say)
+
+
+MOMENTS = ["ridge", "error", "vectors, widths", "chosen"]
+
+
+@pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])
+@pytest.mark.parametrize("when", MOMENTS)
+def test_ctrl_c_leaves_the_estimator_as_it_was(banana, monkeypatch, when, estimator):
+    X, T, y, _ = banana
+    model = estimator(max_vectors=2, random_state=0).fit(X[:60], y[:60])
+    before = dict(vars(model))
+    interrupt_when(monkeypatch, when)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert vars(model) == before
+    assert np.isfinite(model.predict(T)).all()
+
+
+def test_ctrl_c_ends_a_search_over_parameters_at_once(banana, monkeypatch):
+    X, _, y, _ = banana
+    interrupt_when(monkeypatch, "error")
+    search = GridSearchCV(CompactSVC(random_state=0), {"max_vectors": [1, 2]}, cv=2)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+
+
+@pytest.mark.parametrize("when", MOMENTS)
+def test_ctrl_c_keeps_the_best_so_far_where_that_is_wanted(banana, monkeypatch, when):
+    X, T, y, t = banana
+    interrupt_when(monkeypatch, when)
+    model = CompactSVC(on_interrupt="keep", random_state=0)
     if when == "chosen":  # nothing is trained on all rows yet
         with pytest.raises(KeyboardInterrupt):
-            CompactSVC(random_state=0).fit(X, y)
+            model.fit(X, y)
         return
     with pytest.warns(ConvergenceWarning, match="was interrupted; the model has"):
-        model = CompactSVC(random_state=0).fit(X, y)
+        model.fit(X, y)
     assert model.score(T, t) > 0.6
     assert model.n_iter_ >= 1
 
@@ -398,6 +510,7 @@ def test_gross_outliers_do_not_hide_the_rest():
     assert model.score(X, y) > 0.85
 
 
+@pytest.mark.filterwarnings("ignore:CompactSVC predicts one class only")
 def test_hopeless_data_give_a_usable_model():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
@@ -408,30 +521,92 @@ def test_hopeless_data_give_a_usable_model():
     assert np.isfinite(CompactSVR(random_state=0).fit(X, np.full(60, 7.0)).predict(X)).all()
 
 
-def test_folds_hold_each_observation_once():
+def test_copies_of_a_row_are_in_one_fold():
     rng = np.random.default_rng(0)
-    count = rng.integers(1, 9, 40)
-    Y = np.where(rng.random((40, 1)) < 0.3, 1.0, -1.0)
-    data = Observations(np.zeros((40, 1)), Y, 0.5 * count, np.minimum(count, 5), True, RoundedHinge())
+    X = rng.integers(0, 4, (60, 2)).astype(float)
+    Y = np.where(rng.random((60, 1)) < 0.3, 1.0, -1.0)
+    data = Observations(X, Y, rng.random(60), points_of(X), True, RoundedHinge())
     folds = data.folds(5, rng)
     np.testing.assert_allclose(sum(held for _, held in folds), data.weight)
     for train, held in folds:
-        np.testing.assert_allclose(train + held, data.weight)
-        assert (train >= 0).all()
-    singles = np.array([held[count == 1] > 0 for _, held in folds])
-    assert (singles.sum(axis=0) == 1).all()
+        np.testing.assert_array_equal(train + held, data.weight)
+        assert not {tuple(row) for row in X[train > 0]} & {tuple(row) for row in X[held > 0]}
+        assert (held > 0).any()
+    alike = replace(data, point=np.zeros(60, dtype=int))
+    assert all((train > 0).any() for train, _ in alike.folds(5, rng))
 
 
-def test_counts_of_weights():
-    np.testing.assert_array_equal(whole_counts(np.array([3.0, 6.0, 30.0]), 5), [1, 2, 5])
-    np.testing.assert_array_equal(whole_counts(np.array([0.1, 6.0]), 5), [1, 1])
+def rare_class(n, seed):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.08).astype(int)
+    return rng.standard_normal((n, 2)) + np.outer(y, [2.0, 1.5]), y
+
+
+def test_a_weight_of_ten_is_ten_copies_and_nearly_a_weight_of_9_99():
+    X, y = rare_class(400, 0)
+    T, _ = rare_class(1000, 1)
+    copies = np.repeat(np.arange(400), np.where(y == 1, 10, 1))
+    wanted = CompactSVC(random_state=0).fit(X, y, sample_weight=np.where(y == 1, 9.99, 1.0))
+    ten = CompactSVC(random_state=0).fit(X, y, sample_weight=np.where(y == 1, 10.0, 1.0))
+    repeated = CompactSVC(random_state=0).fit(X[copies], y[copies])
+    for model in (ten, repeated):
+        assert model.n_vectors_ == wanted.n_vectors_ < 12
+        assert (model.predict(T) == wanted.predict(T)).mean() > 0.98
+
+
+def test_a_model_that_predicts_one_class_only_says_so():
+    X, y = rare_class(300, 3)
+    y = np.where(np.random.default_rng(0).random(300) < 0.05, 1, 0)  # has nothing to do with X
+    with pytest.warns(UserWarning, match="predicts one class only.*balanced") as told:
+        CompactSVC(random_state=0).fit(X, y)
+    assert [record.filename for record in told] == [__file__]
+    X, y = rare_class(300, 3)
+    T, t = rare_class(4000, 4)
+    model = CompactSVC(class_weight="balanced", random_state=0).fit(X, y)
+    assert balanced_accuracy_score(t, model.predict(T)) > 0.85
+
+
+@pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])
+@pytest.mark.parametrize("factor", [1e-200, 1e-9, 1.0 / 3.0, 7.0, 1e200])
+def test_the_unit_of_the_weights_does_not_matter(banana, estimator, factor):
+    X, T, y, _ = banana
+    X, y, weight = X[:150], y[:150], np.random.default_rng(0).integers(1, 4, 150).astype(float)
+    outputs = "decision_function" if estimator is CompactSVC else "predict"
+    for C in (None, 2.0):
+        wanted = estimator(C=C, random_state=0).fit(X, y, sample_weight=weight)
+        found = estimator(C=None if C is None else C / factor, random_state=0)
+        found.fit(X, y, sample_weight=factor * weight)
+        assert found.n_vectors_ == wanted.n_vectors_
+        assert pytest.approx(wanted.C_, rel=1e-6) == found.C_ * factor
+        np.testing.assert_allclose(getattr(found, outputs)(T), getattr(wanted, outputs)(T), atol=1e-2)
+
+
+def test_ridge_search_leaves_points_out():
+    """Rows of equal inputs leave together, whatever their targets and weights."""
+    rng = np.random.default_rng(0)
+    places = rng.standard_normal((12, 2))
+    at = rng.integers(0, 12, 30)
+    X, Y, weight = places[at], rng.standard_normal((30, 1)), rng.uniform(0.5, 2.0, 30)
+    data = Observations(X, Y, weight, points_of(X), False, Squared())
+    K, among = reference.rbf(places, X, 0.5), reference.rbf(places, places, 0.5)
+    found = ridge_search(data, lambda width: (among, K), np.array([0.5]), np.array([0.3]))
+    error = 0.0
+    for place in np.unique(at):
+        rest = at != place
+        A = np.column_stack([K.T[rest], np.ones(rest.sum())])
+        ridge = np.zeros((13, 13))
+        ridge[:12, :12] = 0.3 * among
+        solved = np.linalg.solve(A.T @ (weight[rest, None] * A) + ridge, A.T @ (weight[rest, None] * Y[rest]))
+        out = among[place] @ solved[:-1] + solved[-1]
+        error += weight[~rest] @ np.square(Y[~rest] - out)[:, 0]
+    assert found[0] == pytest.approx(error / weight.sum(), rel=1e-4)
 
 
 def test_ridge_search_leaves_one_out():
     """The shortcut equals refitting without each row, on columns that span everything."""
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((25, 2)), rng.standard_normal((25, 2))
-    data = Observations(X, Y, np.ones(25), np.ones(25, dtype=int), False, Squared())
+    data = Observations(X, Y, np.ones(25), np.arange(25), False, Squared())
 
     def columns(width):
         K = reference.rbf(X, X, width)
@@ -471,7 +646,7 @@ def test_blurred_errors_approach_mistakes():
     rng = np.random.default_rng(0)
     outputs = rng.normal(size=(200, 3))
     Y = np.where(np.arange(3) == rng.integers(3, size=200)[:, None], 1.0, -1.0)
-    data = Observations(np.zeros((200, 1)), Y, np.ones(200), np.ones(200, dtype=int), True, RoundedHinge())
+    data = Observations(np.zeros((200, 1)), Y, np.ones(200), np.arange(200), True, RoundedHinge())
     np.testing.assert_allclose(data.errors(outputs, 1e-9), data.mistakes(outputs), atol=1e-12)
     blurred = data.errors(outputs, 0.2)
     assert ((blurred > 0.5) == (data.mistakes(outputs) > 0)).all()
@@ -482,7 +657,7 @@ def test_blurred_errors_do_not_depend_on_the_size_of_the_outputs():
     rng = np.random.default_rng(1)
     outputs = rng.normal(size=(50, 1))
     Y = np.where(rng.random((50, 1)) < 0.5, 1.0, -1.0)
-    data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.ones(50, dtype=int), True, RoundedHinge())
+    data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.arange(50), True, RoundedHinge())
     np.testing.assert_allclose(data.errors(1e3 * outputs, 0.2), data.errors(outputs, 0.2), rtol=1e-12)
 
 

@@ -23,7 +23,10 @@ every_estimator = pytest.mark.parametrize("name", NAMES)
 every_task = pytest.mark.parametrize("n_classes", [2, 3])
 weighted = pytest.mark.parametrize("name", [name for name in NAMES if takes(name, "sample_weight")])
 with_vectors = pytest.mark.parametrize("name", [name for name in NAMES if name != "ZeroNormSelector"])
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:CompactSVC predicts one class only"),
+]
 
 
 @every_estimator

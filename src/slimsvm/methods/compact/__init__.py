@@ -2,5 +2,6 @@
 
 `observations` holds the rows and cuts them into folds, `ridge` finds a first width and penalty, `moved` and `selected`
 train models of growing size (`machines` says what both offer), `trial` cross-validates them, `curve` says which size
-is enough, `search` chooses, `calibration` turns outputs into probabilities.
+is enough, `settings` and `search` choose (`state` is what they know so far), `calibration` turns outputs into
+probabilities.
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +12,17 @@ from .machines import Machine, Setting
 
 # What `path_` tells of each size that was tried.
 PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
+
+
+class EndedByCallback(Exception):
+    """A callback has asked to stop: what is known by then decides."""
+
+
+# What ends a search or a fit and keeps the best so far, by the parameter `on_interrupt`.
+KEEPS: dict[str, tuple[type[BaseException], ...]] = {
+    "raise": (EndedByCallback,),
+    "keep": (EndedByCallback, KeyboardInterrupt),
+}
 
 
 @dataclass(frozen=True)
@@ -50,19 +62,30 @@ class Limits:
 
     Parameters
     ----------
-    max_vectors : int
-    wished : bool
-        Whether the user has named that number.
+    most : mapping
+        The most vectors, by kind of widths: 0 where not even one is allowed.
     width, penalty : float or None
     kinds : tuple of str
         Kinds of widths to choose from, the ones that learn less first.
+    wished : bool
+        Whether the user has named a number of vectors: if it is too large to be tried, it is taken where the largest
+        that was tried is the best.
+    binding : bool
+        Whether it is known that the model would be larger without these limits: then the best size up to them is taken,
+        and not the smallest that is nearly as good.
     """
 
-    max_vectors: int
-    wished: bool
+    most: Mapping[str, int]
     width: float | None
     penalty: float | None
     kinds: tuple[str, ...]
+    wished: bool = False
+    binding: bool = False
+
+    def within(self, budget: Mapping[str, int]) -> Limits:
+        """The same with no more vectors than this for each kind, without the kinds that have none."""
+        kinds = tuple(kind for kind in self.kinds if budget[kind] > 0)
+        return replace(self, most=budget, kinds=kinds)
 
 
 def ladder(largest: int, *, halves: bool = True) -> list[int]:

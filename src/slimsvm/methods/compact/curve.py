@@ -85,11 +85,13 @@ class Curve:
         """The place of the first size that is nearly as good as the best."""
         return next(at for at, errors in enumerate(self.errors) if self.is_near(errors))
 
-    @property
-    def largest_near(self) -> int:
-        """The place of the largest size that is nearly as good as the best."""
-        near = [at for at, errors in enumerate(self.errors) if self.is_near(errors)]
-        return max(near, key=self.sizes.__getitem__)
+    def has_near(self, largest: int) -> bool:
+        """Whether one of the sizes up to this is nearly as good as the best."""
+        return any(
+            self.is_near(errors)
+            for size, errors in zip(self.sizes, self.errors, strict=True)
+            if size <= largest
+        )
 
     def is_near(self, errors: Array) -> bool:
         """Whether a model with these errors is nearly as good as the best."""

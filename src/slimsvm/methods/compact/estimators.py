@@ -22,9 +22,8 @@ from ..progress import CallbackSupportMixin
 from .calibration import fit_temperature
 from .fitting import STAGES, CompactFit
 from .linear import train_linear
-from .observations import whole_counts
+from .observations import of_mean_one
 from .search import SETTING_ROWS
-from .trial import FOLDS
 
 _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
@@ -36,6 +35,7 @@ _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "rank": [Interval(Integral, 1, None, closed="left"), None],
     "refine": ["boolean"],
     "scale": ["boolean"],
+    "on_interrupt": [StrOptions({"raise", "keep"})],
     "verbose": ["verbose"],
 }
 
@@ -84,11 +84,11 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     Parameters
     ----------
     max_vectors : int or None, default=None
-        The most vectors: the best size up to it is taken, of more than 2,000 rows the largest that is nearly as good as
-        the best. None takes the smallest that is.
+        The most vectors. Without a limit, and with one that it meets, the model is the smallest that is nearly as good
+        as the best (of at most 512 vectors); otherwise it is the best one within the limit.
     max_bytes : int or None, default=None
         The most bytes of the numbers the model consists of, in the dtype of X (`slimsvm.budget.stored_bytes`:
-        what constant tables in C take).
+        what constant tables in C take); a limit like `max_vectors`.
     max_latency_us : float or None, default=None
         The most microseconds for one row like those of X through `expansion_` with this kernel, measured on this
         machine. `predict` adds one or two for an RBF kernel and a plain array of the model's dtype, and scikit-learn's
@@ -113,6 +113,11 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     scale : bool, default=True
         Whether inputs are scaled inside ("rbf" and "laplacian"); vectors and widths are stored in the units of X.
     class_weight : dict, "balanced" or None, default=None
+        Counts in training and in all comparisons on held-out rows. The factor of `predict_proba` is fitted with it too:
+        its probabilities are those of data in which the classes have these weights.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        What Ctrl-C does: KeyboardInterrupt leaves `fit` and the estimator is as it was, or the best model so far is
+        kept, with a ConvergenceWarning (before there is one, "keep" raises too).
     verbose : int, default=0
         Whether to print what the search finds.
     random_state : int, RandomState or None, default=None
@@ -162,6 +167,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         coef0: float = 0.0,
         scale: bool = True,
         class_weight: Any = None,
+        on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -179,20 +185,20 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.coef0 = coef0
         self.scale = scale
         self.class_weight = class_weight
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        count = whole_counts(np.round(data.given_weight, 9), FOLDS)
         # wrong labels matter less among many rows, and the squared hinge reached more on the large sets we tried
         loss = RoundedHinge() if data.n <= SETTING_ROWS else SquaredHinge()
+        fit = CompactFit(self, data, loss, run)
         if self.metric == "linear":
-            spread = CompactFit(self, data, count, loss, run).spread
-            trained, found = train_linear(self, data, SquaredHinge(), run, spread)
+            trained, found = train_linear(self, data, SquaredHinge(), run, fit.spread)
             factor = fit_temperature(found.outputs, data.codes[found.rows], data.weight[found.rows])
             return replace(trained, probability=Probability("softmax", factor))
-        trained, choice = CompactFit(self, data, count, loss, run).train()
+        trained, choice = fit.train()
         enough = len(choice.outputs) > 0
         factor = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0
         return replace(trained, probability=Probability("softmax", factor))
@@ -210,8 +216,8 @@ class CompactSVR(Compact, KernelRegressor):
 
     Parameters
     ----------
-    max_vectors, max_bytes, max_latency_us, C, gamma, metric, rank, refine, kernel, degree, coef0, scale, verbose, \
-random_state, n_jobs
+    max_vectors, max_bytes, max_latency_us, C, gamma, metric, rank, refine, kernel, degree, coef0, scale, \
+on_interrupt, verbose, random_state, n_jobs
         As in `CompactSVC`; C counts targets in units of their standard deviation.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
     epsilon : float, default=0.1
@@ -254,6 +260,7 @@ random_state, n_jobs
         degree: int = 3,
         coef0: float = 0.0,
         scale: bool = True,
+        on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -272,6 +279,7 @@ random_state, n_jobs
         self.degree = degree
         self.coef0 = coef0
         self.scale = scale
+        self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -281,7 +289,7 @@ random_state, n_jobs
             raise ValueError(
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
             )
-        share = data.weight / data.weight.sum()
+        share = of_mean_one(data.weight)[0] / data.n
         centre = share @ data.Y
         unit = np.sqrt(share @ np.square(data.Y - centre))
         unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
@@ -290,8 +298,7 @@ random_state, n_jobs
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())
             loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
-        count = whole_counts(np.round(data.weight, 9), FOLDS)
-        fit = CompactFit(self, data, count, loss, run, (unit, centre))
+        fit = CompactFit(self, data, loss, run, (unit, centre))
         if self.metric == "linear":
             return train_linear(self, data, loss, run, fit.spread, (unit, centre))[0]
         return fit.train()[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,10 +20,10 @@ from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
-from .choice import PATH_FIELDS, Choice, Limits
-from .machines import Machine
+from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, Limits
+from .machines import KINDS, Machine
 from .moved import MovedVectors
-from .observations import Observations
+from .observations import Observations, of_mean_one, points_of
 from .search import LARGEST, choose
 from .selected import RowModel, SelectedRows
 
@@ -54,8 +54,6 @@ class CompactFit:
         Its parameters say what is given and what is searched.
     data : TrainingSet
         Labels, or targets of variance one.
-    counts : array of shape (n,)
-        Observations each row stands for.
     loss : SmoothLoss
     run : Run
     target_scale : pair
@@ -64,10 +62,14 @@ class CompactFit:
 
     model: Any
     data: TrainingSet
-    counts: Array
     loss: Any
     run: Run
     target_scale: tuple[Any, Any] = (1.0, 0.0)
+
+    def __post_init__(self) -> None:
+        # the penalties that are tried suit weights around one; `C` and `C_` count weights as they were given
+        weight, self.weight_unit = of_mean_one(self.data.weight)
+        self.data = replace(self.data, weight=weight)
 
     @cached_property
     def moved(self) -> bool:
@@ -86,17 +88,24 @@ class CompactFit:
 
         def report(text: str) -> None:
             self.say(text)
-            # a callback that asks to stop is as good as Ctrl-C, once there is something to keep
+            # a callback may ask to stop once there is something to keep
             if progress.step(text) and (searching or best is not None):
-                raise KeyboardInterrupt
+                raise EndedByCallback
 
         progress.stage(STAGES[0])
         machine: Machine = self._moved() if self.moved else self._selected()
-        penalty = None if self.model.C is None else 1.0 / self.model.C
-        limits = Limits(
-            self._largest(), self.model.max_vectors is not None, self._given_width(), penalty, self._kinds()
+        keeps = KEEPS[self.model.on_interrupt]
+        penalty = None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
+        looked_at = max(
+            min(self.data.n, LARGEST), *(most for budget in self._budgets for most in budget.values())
         )
-        choice = choose(machine, limits, rng, n_threads=self.run.n_threads, report=report)
+        limits = Limits(
+            dict.fromkeys(KINDS, looked_at), self._given_width(), penalty, self._kinds(),
+            wished=self.model.max_vectors is not None,
+        )  # fmt: skip
+        choice = choose(
+            machine, limits, self._budgets, rng, n_threads=self.run.n_threads, report=report, keeps=keeps
+        )
         searching = False
         self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, widths {choice.setting.widths}")
         interrupted = progress.stage(STAGES[1]) or choice.interrupted
@@ -107,8 +116,8 @@ class CompactFit:
                 if interrupted:
                     break
                 if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
-                    raise KeyboardInterrupt
-        except KeyboardInterrupt:
+                    raise EndedByCallback
+        except keeps:
             if best is None:
                 raise
             interrupted = True
@@ -118,11 +127,25 @@ class CompactFit:
                 f"{self.run.name} was interrupted; the model has {count(best[0].n_vectors, 'vector')}, chosen by "
                 "what was known by then. Fit again without interruption for the best one.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
-        extras = {"C_": 1.0 / choice.setting.penalty, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
+        if self.data.classify and not interrupted:
+            self._warn_of_one_class(choice.machine.outputs(best[0], np.arange(self.data.n)))
+        chosen_C = 1.0 / (choice.setting.penalty * self.weight_unit)
+        extras = {"C_": chosen_C, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
         expansion, support = self._expansion(best[0], choice)
         return Trained(expansion, support, max(1, int(best[1])), extras=extras), choice
+
+    def _warn_of_one_class(self, outputs: Array) -> None:  # (n, k)
+        """Say so if every row is given the same class."""
+        given = outputs[:, 0] > 0 if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+        if (given == given[0]).all():
+            warnings.warn(
+                f"{self.run.name} predicts one class only, for all rows it was trained on. If the others matter, "
+                'class_weight="balanced" lets every class count alike, in training and in the search.',
+                UserWarning,
+                stacklevel=7,
+            )
 
     def _kinds(self) -> tuple[str, ...]:
         """Kinds of widths to try."""
@@ -172,18 +195,22 @@ class CompactFit:
 
     def _moved(self) -> MovedVectors:
         """Vectors that move, on inputs that are centred and scaled."""
-        spread = self.spread
-        # each feature by its own spread, or all by one: ridge regression decides
-        shapes = [np.ones(len(spread))]
-        if self.model.scale:
-            raw = np.maximum(np.square(spread), 1e-12 * np.square(spread).max())
-            if raw.max() > SAME_SCALE * raw.min():
-                shapes.append(raw / raw.mean())
+        scaled = (self._dense - self._centre) / self.spread
+        return MovedVectors(self._observations(scaled), self._shapes, self.run.n_threads)
+
+    @cached_property
+    def _shapes(self) -> list[Array]:  # (d,) each
+        """Scalings to choose from where vectors move: the width of each feature, relative to its spread."""
         given = self._given_widths()
         if given is not None:
-            shapes = [np.maximum(given, 1e-12 * given.max())]
-        scaled = (self._dense - self._centre) / spread
-        return MovedVectors(self._observations(scaled), shapes, self.run.n_threads)
+            return [np.maximum(given, 1e-12 * given.max())]
+        own = np.ones(len(self.spread))
+        if not self.model.scale:
+            return [own]
+        raw = np.maximum(np.square(self.spread), 1e-12 * np.square(self.spread).max())
+        all_by_one = raw / raw.mean()
+        # ridge regression decides; features on one scale need one number
+        return [own, all_by_one] if raw.max() > SAME_SCALE * raw.min() else [all_by_one]
 
     def _selected(self) -> SelectedRows:
         """Vectors among the training rows."""
@@ -198,7 +225,8 @@ class CompactFit:
 
     def _observations(self, X: Rows) -> Observations:
         data = self.data
-        return Observations(X, data.Y, data.weight, self.counts, data.classify, self.loss)
+        point = np.arange(data.n) if data.distinct else points_of(data.X)
+        return Observations(X, data.Y, data.weight, point, data.classify, self.loss)
 
     @cached_property
     def _shape(self) -> Array | None:  # (d,)
@@ -216,27 +244,42 @@ class CompactFit:
             return RBF(widths) if self.model.kernel == "rbf" else Laplacian(widths)
         return as_kernel(self.model.kernel, width, self.model.degree, self.model.coef0)
 
-    def _largest(self) -> int:
-        """The most vectors the budgets allow."""
+    @cached_property
+    def _budgets(self) -> list[dict[str, int]]:
+        """For each scaling the most vectors that the budgets allow, by kind of widths."""
         model, dtype = self.model, self.data.X.dtype
         n, d = self.data.X.shape
-        d = 1 if self.data.precomputed else d
-        k = self.data.Y.shape[1]
-        n_widths = kernel_numbers(self._widest_kernel(d))
         largest = min(n, LARGEST if model.max_vectors is None else model.max_vectors)
+        numbers = [self._kernel_numbers(shape) for shape in (self._shapes if self.moved else [None])]
+        budgets = [dict.fromkeys(KINDS, largest) for _ in numbers]
         if model.max_bytes is not None:
-            shape = {"n_features": d, "n_outputs": k, "dtype": dtype, "n_widths": n_widths}
-            fits = max_vectors_for(bytes=model.max_bytes, **shape)
-            if fits < 1:
+            d, k = 1 if self.data.precomputed else d, self.data.Y.shape[1]
+            shape = {"n_features": d, "n_outputs": k, "dtype": dtype}
+            budgets = [
+                {
+                    kind: min(largest, max_vectors_for(bytes=model.max_bytes, n_widths=stored[kind], **shape))
+                    for kind in KINDS
+                }
+                for stored in numbers
+            ]
+            if not any(budget[kind] for budget in budgets for kind in self._kinds()):
+                least = min(stored[kind] for stored in numbers for kind in self._kinds())
                 raise BudgetError(
                     f"max_bytes={model.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
-                    f"{count(k, 'output')} takes {bytes_for(1, **shape)} bytes in {np.dtype(dtype).name}. Raise it, "
-                    "choose fewer features, or give X as float32."
+                    f"{count(k, 'output')} takes {bytes_for(1, n_widths=least, **shape)} bytes in "
+                    f"{np.dtype(dtype).name}. Raise it, choose fewer features, or give X as float32."
                 )
-            largest = min(largest, fits)
         if model.max_latency_us is not None:
-            largest = min(largest, self._fastest(largest))
-        return largest
+            fastest = self._fastest(max(budget[kind] for budget in budgets for kind in KINDS))
+            budgets = [{kind: min(most, fastest) for kind, most in budget.items()} for budget in budgets]
+        return budgets
+
+    def _kernel_numbers(self, shape: Array | None) -> dict[str, int]:
+        """How many numbers the kernel of a model takes, by kind of widths; `shape` is the scaling of moved vectors."""
+        if shape is None:
+            return dict.fromkeys(KINDS, kernel_numbers(self._kernel_of(1.0)))
+        in_proportion = np.size(one_if_equal(shape / np.square(self.spread)))
+        return {"fixed": in_proportion, "one": in_proportion, "per_feature": len(shape)}
 
     def _widest_kernel(self, d: int) -> Kernel:
         """The kernel with as many widths as it may have for d features."""

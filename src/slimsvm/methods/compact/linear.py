@@ -260,7 +260,7 @@ def train_linear(
 
     def report(text: str) -> None:
         run.say(text)
-        if progress.step(text):
+        if progress.step(text):  # a callback that asks to stop has nothing to keep here
             raise KeyboardInterrupt
 
     penalty = PENALTY if model.C is None else 1.0 / (2.0 * model.C * float(data.weight.sum()))

@@ -13,6 +13,9 @@ from ...rows import Array
 from .observations import Observations
 from .ridge import PENALTIES, WIDTHS
 
+# Which widths a model may learn.
+KINDS = ("fixed", "one", "per_feature")
+
 
 @dataclass(frozen=True)
 class Setting:

@@ -1,4 +1,4 @@
-"""The rows a compact model is fitted to, and folds of them that know weights and repetitions."""
+"""The rows a compact model is fitted to, and folds of them that keep copies together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ...refinement import SmoothLoss
-from ...rows import Array, Rows
+from ...rows import Array, Rows, distinct_rows
 
 TINY = np.finfo(np.float64).tiny
 
@@ -24,8 +24,8 @@ class Observations:
         Labels -1 and +1 against the rest, or targets.
     weight : array of shape (n,)
         Weight of each row in the loss and in the score.
-    count : array of shape (n,)
-        How many observations each row stands for, as whole numbers.
+    point : array of shape (n,)
+        Number of the point each row lies at: rows of equal inputs, which then differ in Y, have the same.
     classify : bool
     loss : SmoothLoss
     """
@@ -33,7 +33,7 @@ class Observations:
     X: Rows
     Y: Array
     weight: Array
-    count: Array
+    point: Array
     classify: bool
     loss: SmoothLoss
 
@@ -51,7 +51,7 @@ class Observations:
 
     def take(self, rows: Array) -> Observations:
         """These rows alone."""
-        return replace(self, X=self.X[rows], Y=self.Y[rows], weight=self.weight[rows], count=self.count[rows])
+        return replace(self, X=self.X[rows], Y=self.Y[rows], weight=self.weight[rows], point=self.point[rows])
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Numbers of `size` rows, of each class its share and at least one."""
@@ -66,21 +66,27 @@ class Observations:
     def folds(self, n_folds: int, rng: np.random.Generator) -> list[tuple[Array, Array]]:
         """Weights to train with and weights to test with, each of shape (n,), for each fold.
 
-        A row that stands for several observations is spread over several folds, as if it were repeated.
+        All rows of one point are in one fold: a copy of a row that was trained on says nothing about new rows.
         """
-        held = np.zeros((n_folds, self.n))
+        points, at = np.unique(self.point, return_inverse=True)
+        if len(points) == 1:  # nothing else can be held out
+            points, at = np.arange(self.n), np.arange(self.n)
+        kinds = self._heaviest_class(at, len(points))
+        fold_of = np.zeros(len(points), dtype=np.intp)
         first = 0
-        for kind in np.unique(self.groups):
-            rows = rng.permutation(np.flatnonzero(self.groups == kind))
-            count = self.count[rows]
-            place = first + np.concatenate([[0], np.cumsum(count)[:-1]])
-            for fold in range(n_folds):
-                # observations place, place + 1, ..., place + count - 1 fall in turn on the folds
-                before = (fold - place) % n_folds
-                falls = np.where(before < count, (count - before + n_folds - 1) // n_folds, 0)
-                held[fold, rows] = self.weight[rows] * falls / count
-            first += int(count.sum())
-        return [(np.where(part >= self.weight, 0.0, self.weight - part), part) for part in held]
+        for kind in np.unique(kinds):
+            members = rng.permutation(np.flatnonzero(kinds == kind))
+            fold_of[members] = (first + np.arange(len(members))) % n_folds
+            first += len(members)
+        held = [np.where(fold_of[at] == fold, self.weight, 0.0) for fold in range(n_folds)]
+        return [(self.weight - part, part) for part in held]
+
+    def _heaviest_class(self, at: Array, n_points: int) -> Array:  # (n_points,)
+        """The class that weighs most at each point."""
+        groups = self.groups
+        total = np.zeros((n_points, int(groups.max()) + 1))
+        np.add.at(total, (at, groups), self.weight)
+        return total.argmax(axis=1)
 
     def mistakes(self, outputs: Array) -> Array:  # (n, k) -> (n,)
         """What each row costs: 1 for a wrong class, the mean squared error for targets."""
@@ -111,20 +117,28 @@ class Observations:
         return outputs[rows, own] - others.max(axis=1)
 
 
-def whole_counts(weight: Array, most: int) -> Array:
-    """How many observations each weight stands for, at most `most`.
-
-    Weights that are all whole numbers count observations, in units of their greatest common divisor; others
-    are importances, and each row is one observation.
+def points_of(X: Rows) -> Array:  # (n,)
+    """Number of the first row that is equal to each row.
 
     Examples
     --------
-    >>> whole_counts(np.array([2.0, 4.0, 20.0]), 5)
-    array([1, 2, 5])
-    >>> whole_counts(np.array([0.5, 2.0]), 5)
-    array([1, 1])
+    >>> points_of(np.array([[1.0], [2.0], [1.0]])).tolist()
+    [0, 1, 0]
     """
-    if not (np.isfinite(weight).all() and (weight == np.round(weight)).all() and weight.max() < 2**53):
-        return np.ones(len(weight), dtype=np.int64)
-    numbers = weight.astype(np.int64)
-    return np.minimum(numbers // np.gcd.reduce(numbers), most)
+    _, group = distinct_rows(X)
+    _, first, at = np.unique(group, return_index=True, return_inverse=True)
+    points: Array = first[at]
+    return points
+
+
+def of_mean_one(weight: Array) -> tuple[Array, float]:  # (n,)
+    """The weights in units of their mean, and that unit: all alike are exactly one, however small or large.
+
+    Examples
+    --------
+    >>> of_mean_one(np.array([1e-9, 3e-9]))
+    (array([0.5, 1.5]), 2e-09)
+    """
+    share = weight / weight.max()
+    mean = float(share.mean())
+    return share / mean, float(weight.max()) * mean

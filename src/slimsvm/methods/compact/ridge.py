@@ -1,7 +1,8 @@
 r"""A first width and penalty: ridge regression on few random kernel columns, scored leaving one out.
 
-With the squared loss all penalties of one width cost a single factorisation, and leaving one observation out
-needs no refitting: with hat matrix H the residual becomes :math:`r_i / (1 - h_{ii})`.
+With the squared loss all penalties of one width cost a single factorisation, and leaving a point out needs no
+refitting: with hat matrix H the residual becomes :math:`r_i / (1 - h_{ii})`. Rows of equal inputs leave together: their
+leverages add up to h, and with their mean residual r the output falls by :math:`r h / (1 - h)`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def ridge_search(
     widths: Array,
     penalties: Array,
 ) -> tuple[float, float, float, float]:
-    """The least squared error on observations left out, its width and penalty, and the error as it is scored.
+    """The least squared error on points left out, its width and penalty, and the error as it is scored.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def ridge_search(
     share = weight / weight.sum()
     mean = share @ Y
     root = np.sqrt(weight)[:, None]
-    one_of = 1.0 / data.count[:, None]  # of the leverage of a row, what one of its observations has
+    added = _sums_by_point(data.point)
+    at_point = added(weight[:, None])
     best = (np.inf, float(widths[0]), float(penalties[0]), np.inf)
     for width in widths:
         among, against_all = columns(float(width))
@@ -60,13 +62,29 @@ def ridge_search(
         values = values[used]
         U = root * (features @ vectors[:, used]) / np.sqrt(values)
         shrink = values[:, None] / (values[:, None] + penalties)
-        leverage = (np.square(U) @ shrink + share[:, None]) * one_of
+        leverage = added(np.square(U) @ shrink + share[:, None])
         against = U.T @ (root * (Y - mean))
         for p, penalty in enumerate(penalties):
             residual = (Y - mean) - (U @ (shrink[:, p, None] * against)) / root
-            left_out = residual / np.maximum(1.0 - leverage[:, p, None], LEAVE)
+            pulled = leverage[:, p, None] / np.maximum(1.0 - leverage[:, p, None], LEAVE)
+            left_out = residual + pulled * added(weight[:, None] * residual) / at_point
             error = float(share @ np.square(left_out).sum(axis=1))
             if error < best[0]:
                 scored = float(share @ data.mistakes(Y - left_out))
                 best = (error, float(width), float(penalty), scored)
     return best
+
+
+def _sums_by_point(point: Array) -> Callable[[Array], Array]:  # (n,); (n, p) -> (n, p)
+    """What replaces the values of each row by their sum over the rows of its point."""
+    points, at = np.unique(point, return_inverse=True)
+    if len(points) == len(point):
+        return lambda values: values
+
+    def added(values: Array) -> Array:
+        total = np.zeros((len(points), values.shape[1]))
+        np.add.at(total, at, values)
+        sums: Array = total[at]
+        return sums
+
+    return added

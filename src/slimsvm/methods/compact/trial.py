@@ -35,7 +35,6 @@ class Trial:
         rows = np.concatenate(self.held)
         self.groups = data.groups[rows]
         self._held_rows = data.take(rows)
-        self.one = (data.weight / data.count)[rows]  # weight of one observation
         self._tried: dict[tuple[Setting, int], Array] = {}  # outputs of one size
         self.expect(expected)
 
@@ -85,4 +84,4 @@ class Trial:
     def standard_error(self, difference: Array) -> float:
         """Standard error of the weighted mean."""
         away = difference - self.mean(difference)
-        return float(np.sqrt(self.weight * self.one @ np.square(away)) / self.weight.sum())
+        return float(np.sqrt(np.square(self.weight) @ np.square(away)) / self.weight.sum())
