@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from ..calibration import follow_probabilities
+from ..expansion import KernelExpansion
+from ..readout import LabelReadout, Probability, VotesReadout
 from ..reduction.prune import CRITERIA, RIDGE
-from ..reduction.shrink import METHODS, Options, shrink
+from ..reduction.shrink import shrink
+from ..reduction.start import METHODS, Options, Start
 from ..reduction.task import Reduction
 from ..threads import n_threads, one_blas_thread
-from .start import start_of
+from .start import readout_by_class, start_of
 
 
 @validate_params(
@@ -25,7 +31,9 @@ from .start import start_of
         "max_loss": [Interval(Real, 0, None, closed="left")],
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "scoring": [str, callable, None],
-        "refit": ["boolean"],
+        "min_score": [Interval(Real, None, None, closed="neither"), None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "refit": ["boolean", None],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -39,12 +47,14 @@ def reduce(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    method: str = "prune",
+    method: str = "auto",
     criterion: str = "damage",
     max_loss: float = 0.025,
     max_vectors: int | None = None,
+    max_bytes: int | None = None,
+    min_score: float | None = None,
     scoring: Any = None,
-    refit: bool = False,
+    refit: bool | None = None,
     ridge: float = RIDGE,
     rank_tol: float | None = None,
     max_iter: int = 200,
@@ -134,8 +144,9 @@ def reduce(
     """
     start = time.perf_counter()
     options = Options(
-        method, criterion, float(max_loss), max_vectors, refit, float(ridge), rank_tol, max_iter
-    )
+        method, criterion, float(max_loss), max_vectors, refit, float(ridge), rank_tol, max_iter,
+        None if min_score is None else float(min_score), max_bytes,
+    )  # fmt: skip
     threads = n_threads(n_jobs)
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
         model = model.estimator_
@@ -157,6 +168,30 @@ def _reduced(
     model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, threads: int, options: Options
 ) -> tuple[Any, Reduction]:
     with one_blas_thread():
-        start, reducible = start_of(model, X, y, sample_weight, scoring, threads)
-        smaller, numbers, report = shrink(start, options)
-    return reducible.build(smaller, numbers), report
+        start, reducible = start_of(model, X, y, sample_weight, scoring, threads, options)
+        found = shrink(start, options)
+        readout = reducible.model.readout
+        if found.by_class:
+            assert isinstance(readout, VotesReadout)
+            readout = readout_by_class(readout)
+        if reducible.probabilities is not None:
+            assert isinstance(readout, LabelReadout)
+            readout = _calibrated(readout, found.expansion, reducible.probabilities, start)
+    if readout is reducible.model.readout:
+        return reducible.build(found.expansion, found.numbers), found.report
+    assert reducible.with_readout is not None
+    return reducible.with_readout(found.expansion, readout), found.report
+
+
+def _calibrated(
+    readout: LabelReadout, smaller: KernelExpansion, probabilities: Any, start: Start
+) -> LabelReadout:
+    """The readout with probabilities that follow those of the model on the same rows.
+
+    Those were calibrated on rows held out; the labels of rows the machine was fitted to would promise too much.
+    """
+    outputs = smaller(start.X, n_threads=start.n_threads).astype(np.float64)
+    if isinstance(readout, VotesReadout):
+        outputs = readout.class_scores(outputs)
+    factor = follow_probabilities(outputs, probabilities(start.X), start.task.weight)
+    return replace(readout, probability=Probability("softmax", factor))

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
 from ..methods.base import unchanged_on_failure
+from ..model import Model
 from ..reduction.prune import CRITERIA, RIDGE
-from ..reduction.shrink import METHODS
+from ..reduction.start import METHODS
 from ..rows import Array
 from .reduce import reduce
 
@@ -106,7 +107,9 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         "max_loss": [Interval(Real, 0, None, closed="left")],
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "scoring": [str, callable, None],
-        "refit": ["boolean"],
+        "min_score": [Interval(Real, None, None, closed="neither"), None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "refit": ["boolean", None],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -117,12 +120,14 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: Any,
         *,
-        method: str = "prune",
+        method: str = "auto",
         criterion: str = "damage",
         max_loss: float = 0.025,
         max_vectors: int | None = None,
+        max_bytes: int | None = None,
+        min_score: float | None = None,
         scoring: Any = None,
-        refit: bool = False,
+        refit: bool | None = None,
         ridge: float = RIDGE,
         rank_tol: float | None = None,
         max_iter: int = 200,
@@ -133,6 +138,8 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         self.criterion = criterion
         self.max_loss = max_loss
         self.max_vectors = max_vectors
+        self.max_bytes = max_bytes
+        self.min_score = min_score
         self.scoring = scoring
         self.refit = refit
         self.ridge = ridge
@@ -207,9 +214,26 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def expansion_(self) -> KernelExpansion:
-        """The reduced model as a value."""
+        """Kernel, vectors, coefficients and intercept."""
         expansion: KernelExpansion = self._slim.expansion_
         return expansion
+
+    @property
+    def readout_(self) -> Any:
+        """How outputs become answers."""
+        return self._slim.readout_
+
+    @property
+    def model_(self) -> Model:
+        """The reduced model as a value: inputs, expansion, readout; of a pipeline, that of its last step."""
+        model: Model = self._slim.model_
+        return model
+
+    @property
+    def gamma_(self) -> float | Array:
+        """Width of the kernel, or factor of its products; an array if each feature has its own."""
+        gamma: float | Array = self._slim.gamma_
+        return gamma
 
     @property
     def support_vectors_(self) -> Any:
@@ -244,6 +268,12 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         """Outputs of the reduced model."""
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
+
+    @available_if(_delegates("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class by the reduced model."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
 
     @available_if(_delegates("score_samples"))  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Array:

@@ -11,15 +11,15 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
-from ..readout import LabelReadout, ValueReadout
-from ..reduction.shrink import Start
-from ..reduction.task import Margins, Targets, Task
+from ..readout import LabelReadout, LargestReadout, Readout, ValueReadout, VotesReadout
+from ..reduction.start import ByClass, Options, Start
+from ..reduction.task import Margins, RivalMargins, Targets, Task
 from ..rows import Array, Rows, as_rows
 from .models import Reducible, as_reducible
 
 
 def start_of(
-    model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, n_threads: int
+    model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, n_threads: int, options: Options
 ) -> tuple[Start, Reducible]:
     """Check the model and the data."""
     if X is None and (y is not None or sample_weight is not None):
@@ -35,15 +35,47 @@ def start_of(
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     expansion, distinct = whole.compact_with_rows()
     task, outputs = _task(reducible, original, X, y, weight, n_threads)
-    score = None if scoring is None else _score(reducible, X, y, scoring)
-    return Start(whole, expansion, distinct, X, task, outputs, n_threads, score), reducible
+    scored = scoring is not None or options.min_score is not None
+    score = _score(reducible, X, y, scoring) if scored else None
+    by_class = None
+    if options.method == "auto" and isinstance(task, Margins):
+        by_class = _by_class(reducible, task, X, y, scoring, scored)
+        largest = isinstance(reducible.model.readout, LargestReadout)
+        task = RivalMargins(task.signs, task.weight, largest)
+    return Start(whole, expansion, distinct, X, task, outputs, n_threads, score, by_class), reducible
 
 
-def _score(reducible: Reducible, X: Rows, y: Any, scoring: Any) -> Any:
+def readout_by_class(readout: VotesReadout) -> LargestReadout:
+    """The readout of one output for each class."""
+    return LargestReadout(readout.classes, readout.probability)
+
+
+def _by_class(
+    reducible: Reducible, task: Margins, X: Rows, y: Any, scoring: Any, scored: bool
+) -> ByClass | None:
+    """One output for each class, where that is fewer and where nobody asked for those of the pairs."""
+    readout = reducible.model.readout
+    if not isinstance(readout, VotesReadout) or reducible.with_readout is None:
+        return None
+    sums = readout.class_sums
+    if readout.one_for_each_pair or sums.shape[1] >= sums.shape[0]:
+        return None
+    # the class of a row is the only one that none of its pairs speaks against
+    codes = (np.sign(task.signs) @ sums).argmax(axis=1)
+    largest = readout_by_class(readout)
+    judged = RivalMargins(largest.signs(codes), task.weight, by_class=True)
+    return ByClass(sums, judged, _score(reducible, X, y, scoring, largest) if scored else None)
+
+
+def _score(reducible: Reducible, X: Rows, y: Any, scoring: Any, other: Readout | None = None) -> Any:
     """From an expansion, and the numbers of its vectors, to the score of the model made of it."""
     if y is None and isinstance(reducible.model.readout, LabelReadout | ValueReadout):
         raise ValueError("y is needed for scoring; give X and y, best rows kept for validation.")
     scorer = check_scoring(reducible.build(reducible.expansion, None), scoring=scoring)
+    if other is not None:
+        with_readout = reducible.with_readout
+        assert with_readout is not None
+        return lambda smaller, numbers: float(scorer(with_readout(smaller, other), X, y))
     return lambda smaller, numbers: float(scorer(reducible.build(smaller, numbers), X, y))
 
 
