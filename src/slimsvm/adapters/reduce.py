@@ -69,39 +69,49 @@ def reduce(
         `GaussianProcessRegressor` of scikit-learn, a `Pipeline` that ends in one of these, any estimator of
         this library, or any `KernelExpansion`. It is not changed.
     X : array-like or CSR of shape (n, d) or None
-        Rows on which the loss is measured, best the training rows. None means the model's own vectors. A
-        model with a callable kernel needs its training rows, one with a precomputed kernel the square
-        matrix of kernel values it was fitted to.
+        Rows on which the loss is measured and to which the smaller model is fitted, best the training rows.
+        None means the model's own vectors. A model with a callable kernel needs its training rows, one with a
+        precomputed kernel the square matrix of kernel values it was fitted to.
     y : array-like of shape (n,) or (n, n_targets) or None
         Labels or targets of these rows. None means what the model itself says about them. Models without
         targets do not use it.
     sample_weight : array-like of shape (n,) or None, default=None
         How much each of these rows counts in the loss.
-    method : {"prune", "exact", "refine"}, default="prune"
-        "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes
-        those that are linear combinations of others, which changes no output beyond rounding; "refine"
-        goes on from pruning to still fewer vectors, which need not be among the original ones.
+    method : {"auto", "prune", "exact", "refine"}, default="auto"
+        "auto" looks for the fewest vectors, each size at its best: vectors that have moved and need not be among
+        the original ones, coefficients fitted to X and y and, for RBF kernels, another width. Where the kernel
+        has no known derivative or is not positive definite, vectors stay and only coefficients are fitted. An SVC
+        of four or more classes gets one output for each class instead of one for each pair where that is smaller.
+        "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes those that
+        are linear combinations of others, which changes no output beyond rounding; "refine" moves vectors with
+        the width and the outputs as they are.
     criterion : {"damage", "redundancy"}, default="damage"
         Which vector goes next: "damage" the one whose removal changes the function least, "redundancy" the
         one the others replace best whatever its coefficient, as in the paper.
     max_loss : float, default=0.025
         How much the loss may rise: the mean hinge loss for classifiers (eq. 9), the mean squared error
         over the variance of the target for regression, and for models without targets the mean squared
-        change over the variance of the output. With `scoring`, how much the score may fall.
-        Not used when `max_vectors` is given.
+        change over the variance of the output. "auto" counts a row of several classes once, by the margin
+        over the strongest other class. With `scoring`, how much the score may fall.
+        Not used when `max_vectors`, `max_bytes` or `min_score` is given.
     max_vectors : int or None, default=None
         Reduce to this number of vectors, whatever the loss.
+    max_bytes : int or None, default=None
+        Reduce to as many vectors as `budget.stored_bytes` allows in the model's own dtype, whatever the loss.
+    min_score : float or None, default=None
+        The smallest score on X and y that the result may have: the fewest vectors found that keep it. The score
+        is that of `scoring`, or the model's own. With `max_vectors` or `max_bytes` both must hold.
     scoring : str, callable or None, default=None
         Stop by this score on X and y instead of by the loss; as in scikit-learn.
-    refit : bool, default=False
-        Whether to fit the coefficients to X and y again at the end, with the vectors as they are. A good
-        idea with `max_vectors`, if X and y are the training data (or None).
+    refit : bool or None, default=None
+        Whether to fit the coefficients to X and y again at the end, with the vectors as they are. None is what
+        the method needs: "auto" and "refine" fit anyway, "prune" and "exact" do not. False makes "auto" prune.
     ridge : float, default=1e-5
         The paper's lambda: added to the diagonal of the kernel matrix, relative to its mean.
     rank_tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding; None means that of the machine.
     max_iter : int, default=200
-        For "refine" and `refit`: limit of the optimiser's iterations at each size.
+        For "auto", "refine" and `refit`: limit of the optimiser's iterations at each size.
     n_jobs : int or None, default=None
         Threads for kernel values; None means 1, -1 all processors.
 
@@ -110,8 +120,13 @@ def reduce(
     fitted estimator
         With the methods of the model, `expansion_`, `n_vectors_` and the report `reduction_`. A pipeline
         gives a pipeline, an estimator of this library one of its own class, a `KernelExpansion` a
-        transformer. What belongs to the larger model only (probabilities of an `SVC`, variances, a path) is
-        dropped.
+        transformer. What belongs to the larger model only (variances, a path) is dropped. An `SVC` with
+        probabilities keeps them: a softmax of the outputs that follows the model's own probabilities.
+
+    Raises
+    ------
+    BudgetError
+        If nothing within `max_bytes`, or nothing that keeps `min_score`, was found.
 
     See Also
     --------
@@ -122,6 +137,10 @@ def reduce(
     Equal vectors are merged first. The paper's alpha is a row of `dual_coef_`, its tau is `max_loss` and its
     lambda is `ridge` (the paper takes 1e-3, which loses more of the function at each step). A vector leaves
     all outputs at once: a multi-class `SVC` stays on one set of vectors.
+
+    Moving vectors is not convex: last digits of the model, such as those by which scikit-learn's machines differ
+    between CSR and dense rows, can lead to another result of nearly the same loss. The same model and data give
+    the same result.
 
     References
     ----------

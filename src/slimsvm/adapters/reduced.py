@@ -43,24 +43,28 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         Anything `reduce` accepts: kernel machines of scikit-learn and of this library, also at the end of a
         `Pipeline`.
-    method : {"prune", "exact", "refine"}, default="prune"
+    method : {"auto", "prune", "exact", "refine"}, default="auto"
         As in `reduce`, like all that follow.
     criterion : {"damage", "redundancy"}, default="damage"
         Which vector goes next.
     max_loss : float, default=0.025
-        How much the loss may rise, or the score may fall; not used when `max_vectors` is given.
+        How much the loss may rise, or the score may fall; not used when one of the next three is given.
     max_vectors : int or None, default=None
         Reduce to this number of vectors, whatever the loss.
+    max_bytes : int or None, default=None
+        Reduce to as many vectors as fit into so many bytes, whatever the loss.
+    min_score : float or None, default=None
+        The smallest score on the training rows that the result may have, by `scoring` or the estimator's own.
     scoring : str, callable or None, default=None
         Stop by this score on the training rows instead of by the loss.
-    refit : bool, default=False
-        Whether to fit the coefficients again at the end.
+    refit : bool or None, default=None
+        Whether to fit the coefficients again at the end; None is what the method needs.
     ridge : float, default=1e-5
         Added to the diagonal of the kernel matrix, relative to its mean.
     rank_tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding.
     max_iter : int, default=200
-        For "refine" and `refit`: limit of the optimiser's iterations at each size.
+        For "auto", "refine" and `refit`: limit of the optimiser's iterations at each size.
     n_jobs : int or None, default=None
         Threads for the kernel values of the reduction; None means 1, -1 all processors.
 
@@ -73,6 +77,10 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
     support_vectors_, dual_coef_, intercept_ : arrays
     n_vectors_ : int
     expansion_ : KernelExpansion
+    readout_, model_
+        How outputs become answers, and inputs, expansion and readout as one value.
+    gamma_ : float or array
+        Width of the kernel, which "auto" may have changed.
     classes_ : array
         For classifiers.
     n_iter_ : int
