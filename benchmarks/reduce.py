@@ -1,6 +1,6 @@
-"""What `reduce` does at its defaults, beside pruning alone: digits, and the first split of each of the 13 IDA sets.
+"""What `reduce` does at its defaults, beside pruning alone: digits, and a split of each of the 13 IDA sets.
 
-    SLIMSVM_DATA=<directory of *.npz> python benchmarks/reduce.py
+    SLIMSVM_DATA=<directory of *.npz> python benchmarks/reduce.py --split 0
 
 C and gamma of each SVC are searched by cross-validation on its training rows (on the digits gamma is "scale"), features
 standardised (the digits as they are). Nothing is chosen by the test rows. Writes benchmarks/results/reduce.md.
@@ -43,9 +43,9 @@ def digits() -> Iterator[tuple[str, Split, SVC]]:
             yield f"digits, split {split}, C={C:g}", parts, SVC(C=C).fit(parts.X, parts.y)
 
 
-def ida() -> Iterator[tuple[str, Split, SVC]]:
+def ida(split: int) -> Iterator[tuple[str, Split, SVC]]:
     for name in (name for name in CATALOGUE if name.startswith("ida_")):
-        parts = published(name)
+        parts = published(name, split)
         scaler = StandardScaler().fit(parts.X)
         parts = parts._replace(X=scaler.transform(parts.X), X_test=scaler.transform(parts.X_test))
         yield name.removeprefix("ida_"), parts, searched(parts.X, parts.y)
@@ -82,7 +82,9 @@ def written(values: list[float], digits_of_sizes: int) -> list[str]:
 
 
 def main() -> None:
-    command(__doc__).parse_args()
+    parser = command(__doc__)
+    parser.add_argument("--split", type=int, default=0, help="which split of the IDA sets")
+    split = parser.parse_args().split
     need_data("reduce.py")
     page = Page(RESULTS / "reduce.md", "reduce at its defaults, beside pruning alone")
     page.add(
@@ -90,8 +92,8 @@ def main() -> None:
     )
     page.add(f"## Ten digits, {N_DIGITS} training rows\n")
     report(page, digits())
-    page.add("## The 13 IDA sets, first split, C and gamma searched\n")
-    report(page, ida())
+    page.add(f"## The 13 IDA sets, split {split}, C and gamma searched\n")
+    report(page, ida(split))
 
 
 if __name__ == "__main__":

@@ -547,3 +547,19 @@ def test_probabilities_stay(X, y, method):
     assert not hasattr(reduce(SVC().fit(X, y), X, y, method=method), "predict_proba")
     wrapped = Reduced(SVC(probability=True, random_state=0, C=5.0), method=method).fit(X, y)
     np.testing.assert_array_equal(wrapped.predict_proba(X), found)
+
+
+def test_without_data_the_default_follows_the_function():
+    X, y = make_banana(400, random_state=0)
+    svc = SVC(C=10.0).fit(X, y)
+    slim, pruned = reduce(svc, max_vectors=12), prune(svc, max_vectors=12)
+    norm = svc_distance(svc, slim)
+    assert norm < svc_distance(svc, pruned)
+    assert slim.gamma_ == svc._gamma
+
+
+def svc_distance(svc, slim):
+    """Distance of the two functions in the feature space."""
+    f, g = reduce(svc, max_vectors=ALL).expansion_, slim.expansion_
+    both = KernelExpansion(f.kernel, np.vstack([f.vectors, g.vectors]), np.vstack([f.coef, -g.coef]), 0.0)
+    return both.rkhs_norm()[0]

@@ -73,6 +73,10 @@ class OwnOutputs:
         start, rows = self.start, self.rows(size)
         if self.moves:
             near = nearest(start.expansion, rows, start.task.scale, max_iter=self.max_iter)
+            if (
+                start.without_data
+            ):  # the vectors are the hard rows: what is fitted to them alone forgets the others
+                return near
             return self.target.move(near, start.task.scale, max_iter=self.max_iter, n_threads=start.n_threads)
         left = with_coef(start.expansion, rows, start.expansion.coef[rows])
         return self.target.refit(left, start.gram(left), max_iter=self.max_iter, n_threads=start.n_threads)
@@ -130,7 +134,7 @@ def by_default(start: Start, options: Options) -> Outcome:
     moves = can_move(start.expansion.kernel) and 8 * n * d <= DENSE_LIMIT_BYTES
     target = fitting(start.whole.coef, _norms(start), start.X, start.outputs, start.task)
     own = OwnOutputs(start, target, order, moves, options.max_iter)
-    summed = _outputs_by_class(own) if start.by_class and moves else None
+    summed = _outputs_by_class(own) if start.by_class and moves and not start.without_data else None
     if watch is None:
         return _of_size(own, summed, options)
     pruned = stopped if stopped is not None else last

@@ -130,6 +130,11 @@ class Start:
         assert self.score is not None
         return self.score(smaller, self.numbers(rows))
 
+    @property
+    def without_data(self) -> bool:
+        """Whether the model is judged on its own vectors, for want of other rows."""
+        return self.X is self.whole.vectors
+
     def in_classes(self) -> Start:
         """The same with one output for each class, the sum of those of its pairs."""
         assert self.by_class is not None
