@@ -70,8 +70,9 @@ def reduce(
         this library, or any `KernelExpansion`. It is not changed.
     X : array-like or CSR of shape (n, d) or None
         Rows on which the loss is measured and to which the smaller model is fitted, best the training rows.
-        None means the model's own vectors; "auto" then follows the model's function only. A model with a callable kernel needs its training rows, one with a
-        precomputed kernel the square matrix of kernel values it was fitted to.
+        None means the model's own vectors; "auto" then follows the model's function only. A model with a callable
+        kernel needs its training rows, one with a precomputed kernel the square matrix of kernel values it was
+        fitted to.
     y : array-like of shape (n,) or (n, n_targets) or None
         Labels or targets of these rows. None means what the model itself says about them. Models without
         targets do not use it.
