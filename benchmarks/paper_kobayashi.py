@@ -117,7 +117,7 @@ def run_set(name: str, parameters: dict[str, float]) -> Means:
         base = least_seconds(partial(svc.decision_function, many), 1) if split == 0 else np.nan
         note("SVC", len(svc.support_), svc.score(X_test, y_test), 1.0)
         for label, options in METHODS.items():
-            slim = reduce(svc, X, y, max_loss=TAU, **options)
+            slim = reduce(svc, X, y, max_loss=TAU, **{"method": "prune", **options})
             speed = base / least_seconds(partial(slim.decision_function, many)) if split == 0 else np.nan
             note(label, slim.n_vectors_, slim.score(X_test, y_test), speed)
     return means
@@ -161,7 +161,7 @@ def figure_1(parameters: dict[str, dict[str, float]]) -> None:
                 svc = SVC(**parameters[name]).fit(X, y)
                 before = svc.score(X_test, y_test)
                 for t, tau in enumerate(TAUS):
-                    slim = reduce(svc, X, y, criterion=criterion, max_loss=tau)
+                    slim = reduce(svc, X, y, method="prune", criterion=criterion, max_loss=tau)
                     change[t] += 100.0 * (slim.score(X_test, y_test) - before) / N_SPLITS
             axis.plot(TAUS, change, marker=".", label=name.replace("_", " "))
         axis.plot(TAUS, -20.0 * np.array(TAUS), "k--", label="the paper's line")

@@ -75,7 +75,7 @@ def table_2() -> list[str]:
         svc = SVC(C=C, cache_size=CACHE_MEGABYTES).fit(X, y)
         cells = []
         for criterion in ("redundancy", "damage"):
-            slim = reduce(svc, X, y, criterion=criterion, max_loss=TAU)
+            slim = reduce(svc, X, y, method="prune", criterion=criterion, max_loss=TAU)
             cells.append(f"{100 * slim.score(X_test, y_test):.2f}, {slim.n_vectors_}")
         refined = reduce(svc, method="refine", max_vectors=slim.n_vectors_ // REFINED_SHARE, max_iter=100)
         cells.append(f"{100 * refined.score(X_test, y_test):.2f}, {refined.n_vectors_}")
@@ -111,7 +111,7 @@ def table_3() -> list[str]:
         for t, tau in enumerate(TAUS_3):
             ours = []
             for criterion in ("redundancy", "damage"):
-                slim = reduce(svc, X[rows], y[rows], criterion=criterion, max_loss=tau)
+                slim = reduce(svc, X[rows], y[rows], method="prune", criterion=criterion, max_loss=tau)
                 ours.append(f"{100 * slim.score(X_test, y_test):.2f}, {slim.n_vectors_}")
             cells.append(f"{paper[3 + 2 * t]}, {paper[4 + 2 * t]} / " + " / ".join(ours))
         lines.append(f"| {paper[0]} | " + " | ".join(cells) + " |")
@@ -137,7 +137,7 @@ def ten_classes(n_vectors: int = 2000) -> list[str]:
         "damage, refit": {"refit": True},
         "redundancy": {"criterion": "redundancy"},
     }.items():
-        slim = reduce(svc, max_vectors=n_vectors, **options)
+        slim = reduce(svc, max_vectors=n_vectors, **{"method": "prune", **options})
         after, fast = scored(slim, X_test, y_test)
         lines.append(
             f"| {label} | {slim.reduction_.seconds:.1f} | {after:.2f} | {before - after:.2f} | "

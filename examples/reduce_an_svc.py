@@ -1,6 +1,6 @@
 """Make a trained pipeline with an SVC smaller, and see what each loss of accuracy saves.
 
-The pipeline stays a pipeline; pruning takes milliseconds, so trying several sizes costs nothing.
+The pipeline stays a pipeline; it takes fractions of a second, so trying several sizes costs little.
 """
 
 from sklearn.datasets import load_breast_cancer
@@ -18,13 +18,15 @@ def main() -> None:
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
     svc = make_pipeline(StandardScaler(), SVC(C=10)).fit(X, y)
     print(f"SVC                {len(svc[-1].support_):3d} vectors  {svc.score(X_test, y_test):.1%} accuracy")
+    pruned = reduce(svc, X, y, method="prune")
+    print(
+        f"method='prune'     {pruned[-1].n_vectors_:3d} vectors  {pruned.score(X_test, y_test):.1%} accuracy"
+    )
     for max_loss in (0.005, 0.025, 0.1):
         slim = reduce(svc, X, y, max_loss=max_loss)
         print(
             f"max_loss={max_loss:<9} {slim[-1].n_vectors_:3d} vectors  {slim.score(X_test, y_test):.1%} accuracy"
         )
-    moved = reduce(svc, X, y, method="refine")
-    print(f"method='refine'    {moved[-1].n_vectors_:3d} vectors  {moved.score(X_test, y_test):.1%} accuracy")
 
 
 if __name__ == "__main__":

@@ -42,14 +42,24 @@ def test_the_order_of_the_rows_changes_nothing(name, n_classes):
         same_bits(found, wanted)
 
 
+def convex(name):
+    """Options under which a reduction has one answer: moving vectors turns a last digit of the model into another one.
+
+    scikit-learn's machines differ in their last digits between CSR and dense rows, and by `tol` between a row of weight
+    two and two rows.
+    """
+    return {"method": "prune"} if name.startswith("Reduced") else {}
+
+
 @weighted
 def test_a_row_of_weight_two_is_a_row_twice(name):
     X, y, weight, T = data(name)
+    options = width(name) | convex(name)
     twice = np.r_[np.arange(len(X)), np.arange(20)]
     heavier = weight.copy()
     heavier[:20] *= 2
-    repeated = fit(name, X[twice], None if y is None else y[twice], weight[twice], **width(name))
-    weighed = fit(name, X, y, heavier, **width(name))
+    repeated = fit(name, X[twice], None if y is None else y[twice], weight[twice], **options)
+    weighed = fit(name, X, y, heavier, **options)
     close(answers(repeated, T), answers(weighed, T), 0.05 if name.startswith("Reduced") else ACCURACY)
     vectors = getattr(repeated, "support_vectors_", X)
     assert len(np.unique(vectors, axis=0)) == len(vectors)
@@ -147,7 +157,8 @@ def test_float32_stays(name):
 def test_csr_equals_dense(name):
     X, y, weight, T = data(name)
     X[np.abs(X) < 0.3] = 0.0
-    dense, model = fit(name, X, y, weight), fit(name, sparse.csr_array(X), y, weight)
+    dense = fit(name, X, y, weight, **convex(name))
+    model = fit(name, sparse.csr_array(X), y, weight, **convex(name))
     wanted = answers(dense, T)
     for rows in (T, sparse.csr_array(T)):
         close(answers(model, rows), wanted, 1e-3)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_classification, make_regression
+from sklearn.datasets import load_digits, load_iris, make_classification, make_regression
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -23,11 +23,15 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
-from slimsvm import LSSVC, LSSVR, FullSVC, KernelExpansion, reduce
+from slimsvm import LSSVC, LSSVR, FullSVC, KernelExpansion, Reduced, reduce
+from slimsvm.budget import stored_bytes
 from slimsvm.datasets import make_banana
+from slimsvm.errors import BudgetError
 from slimsvm.kernels import RBF, Laplacian
-from slimsvm.reduction import shrink
+from slimsvm.readout import LargestReadout
+from slimsvm.reduction import start
 
+prune = partial(reduce, method="prune")
 ALL = 10**6  # more vectors than any model has: nothing is removed
 
 
@@ -130,14 +134,13 @@ def test_loss_stops_just_below_the_limit():
         return np.maximum(0, 1 - signs * model.decision_function(X)).mean()  # eq. (9)
 
     for criterion in ("redundancy", "damage"):
-        slim = reduce(svc, X, y, criterion=criterion)
+        slim = prune(svc, X, y, criterion=criterion)
         report = slim.reduction_
         assert report.values[0] == pytest.approx(hinge(svc))
         assert report.values[-1] == pytest.approx(hinge(slim))
         assert hinge(slim) <= hinge(svc) + 0.025
         assert (
-            hinge(reduce(svc, X, y, criterion=criterion, max_vectors=slim.n_vectors_ - 1))
-            > hinge(svc) + 0.025
+            hinge(prune(svc, X, y, criterion=criterion, max_vectors=slim.n_vectors_ - 1)) > hinge(svc) + 0.025
         )
         assert len(report.removed) + slim.n_vectors_ == report.n_before
         assert (np.diff(report.sizes[:-1]) == -1).all()
@@ -147,9 +150,9 @@ def test_loss_stops_just_below_the_limit():
 def test_large_data_are_checked_now_and_then(monkeypatch):
     X, y = make_banana(300, random_state=0)
     svc = SVC(C=10.0).fit(X, y)
-    each = reduce(svc, X, y)
-    monkeypatch.setattr(shrink, "HELD_BYTES", 0)
-    seldom = reduce(svc, X, y)
+    each = prune(svc, X, y)
+    monkeypatch.setattr(start, "HELD_BYTES", 0)
+    seldom = prune(svc, X, y)
     assert each.n_vectors_ <= seldom.n_vectors_ <= each.n_vectors_ + 2
     assert seldom.reduction_.values[-1] <= seldom.reduction_.values[0] + 0.025
 
@@ -169,8 +172,8 @@ def test_multiclass_votes_with_all_pairs_on_one_set_of_vectors():
 def test_without_data_the_labels_are_those_of_the_vectors():
     X, y = classes(200, 3)
     svc = SVC(C=3.0).fit(X, y)
-    own = reduce(svc)
-    given = reduce(svc, svc.support_vectors_, y[svc.support_])
+    own = prune(svc)
+    given = prune(svc, svc.support_vectors_, y[svc.support_])
     np.testing.assert_array_equal(own.reduction_.removed, given.reduction_.removed)
     assert own.reduction_.values == pytest.approx(given.reduction_.values)
 
@@ -179,17 +182,17 @@ def test_weights_count_like_repeated_rows():
     X, y = make_banana(150, random_state=0)
     svc = SVC(C=10.0).fit(X, y)
     weight = np.arange(150) % 3
-    weighted = reduce(svc, X, y, sample_weight=weight, max_loss=0.05)
-    repeated = reduce(svc, np.repeat(X, weight, axis=0), np.repeat(y, weight), max_loss=0.05)
+    weighted = prune(svc, X, y, sample_weight=weight, max_loss=0.05)
+    repeated = prune(svc, np.repeat(X, weight, axis=0), np.repeat(y, weight), max_loss=0.05)
     assert weighted.n_vectors_ == repeated.n_vectors_
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X))
     with pytest.raises(ValueError, match="sample_weight"):
-        reduce(svc, X, y, sample_weight=np.zeros(150))
+        prune(svc, X, y, sample_weight=np.zeros(150))
 
 
 def test_flipped_labels_flip_the_sign():
     X, y = make_banana(200, random_state=0)
-    one, other = (reduce(SVC(C=10.0, tol=1e-8).fit(X, s * y), X, s * y) for s in (1, -1))
+    one, other = (prune(SVC(C=10.0, tol=1e-8).fit(X, s * y), X, s * y) for s in (1, -1))
     np.testing.assert_allclose(one.decision_function(X), -other.decision_function(X), atol=1e-4)
 
 
@@ -220,7 +223,7 @@ def test_principal_components_and_expansions_keep_their_outputs():
 def test_score_stops_instead_of_loss():
     X, y = make_banana(400, random_state=0)
     svc = SVC(C=10.0).fit(X[:200], y[:200])
-    slim = reduce(svc, X[200:], y[200:], scoring="accuracy", max_loss=0.02)
+    slim = prune(svc, X[200:], y[200:], scoring="accuracy", max_loss=0.02)
     assert slim.score(X[200:], y[200:]) >= svc.score(X[200:], y[200:]) - 0.02
     assert slim.reduction_.measure == "score"
     assert slim.reduction_.values[-1] == slim.score(X[200:], y[200:])
@@ -229,7 +232,7 @@ def test_score_stops_instead_of_loss():
     assert refined.n_vectors_ <= slim.n_vectors_
     assert refined.score(X[200:], y[200:]) >= svc.score(X[200:], y[200:]) - 0.02
     with pytest.raises(ValueError, match="y is needed"):
-        reduce(svc, X, scoring="accuracy")
+        prune(svc, X, scoring="accuracy")
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
@@ -252,7 +255,7 @@ def test_refine_needs_fewer_vectors_than_pruning():
     assert refined.score(X, y) > svc.score(X, y) - 0.02
     fixed = reduce(svc, X, y, method="refine", max_vectors=7)
     assert fixed.n_vectors_ == 7
-    assert fixed.reduction_.values[-1] < reduce(svc, X, y, max_vectors=7).reduction_.values[-1]
+    assert fixed.reduction_.values[-1] < prune(svc, X, y, max_vectors=7).reduction_.values[-1]
 
 
 def test_refine_returns_what_is_small_enough():
@@ -294,7 +297,7 @@ def test_refine_regression_and_components():
 def test_refit_lowers_the_loss_at_the_same_vectors():
     X, y = make_banana(300, random_state=0)
     svc = SVC(C=100.0).fit(X, y)
-    plain, fitted = (reduce(svc, X, y, max_vectors=10, refit=r) for r in (False, True))
+    plain, fitted = (prune(svc, X, y, max_vectors=10, refit=r) for r in (False, True))
     np.testing.assert_array_equal(plain.support_vectors_, fitted.support_vectors_)
     assert fitted.reduction_.values[-1] < plain.reduction_.values[-1]
 
@@ -305,21 +308,21 @@ def test_refit_needs_no_derivative(kernel):
     K = rbf_kernel(X, gamma=0.5)
     rows = K if kernel == "precomputed" else X
     ridge = KernelRidge(alpha=0.1, kernel=kernel).fit(rows, y)
-    plain, fitted = (reduce(ridge, rows, max_vectors=15, refit=r) for r in (False, True))
+    plain, fitted = (prune(ridge, rows, max_vectors=15, refit=r) for r in (False, True))
     assert fitted.reduction_.values[-1] < plain.reduction_.values[-1]
 
 
 def test_our_estimators_stay_themselves():
     X, y = make_banana(150, random_state=0)
     model = LSSVC().fit(X.astype(np.float32), y)
-    slim = reduce(model, X.astype(np.float32), y)
+    slim = prune(model, X.astype(np.float32), y)
     assert type(slim) is LSSVC
     assert slim.support_vectors_.dtype == slim.dual_coef_.dtype == np.float32
     np.testing.assert_array_equal(slim.support_vectors_, X.astype(np.float32)[slim.support_])
     assert model.n_vectors_ == 150 > slim.n_vectors_
     moved = reduce(model, X.astype(np.float32), y, method="refine")
     assert not hasattr(moved, "support_")
-    again = reduce(reduce(SVC().fit(X, y), max_vectors=20), X, y, max_vectors=10)
+    again = prune(prune(SVC().fit(X, y), max_vectors=20), X, y, max_vectors=10)
     assert again.n_vectors_ == 10
 
 
@@ -343,9 +346,9 @@ def test_precomputed_and_callable_kernels_reduce_like_named_ones():
     X, y = make_banana(120, random_state=0)
     new = make_banana(50, random_state=1)[0]
     function = partial(rbf_kernel, gamma=0.5)
-    named = reduce(SVC(gamma=0.5, C=10.0).fit(X, y), X, y, max_vectors=15)
-    called = reduce(SVC(kernel=function, C=10.0).fit(X, y), X, y, max_vectors=15)
-    computed = reduce(
+    named = prune(SVC(gamma=0.5, C=10.0).fit(X, y), X, y, max_vectors=15)
+    called = prune(SVC(kernel=function, C=10.0).fit(X, y), X, y, max_vectors=15)
+    computed = prune(
         SVC(kernel="precomputed", C=10.0).fit(function(X, X), y), function(X, X), y, max_vectors=15
     )
     np.testing.assert_allclose(called.decision_function(new), named.decision_function(new), atol=1e-8)
@@ -353,7 +356,7 @@ def test_precomputed_and_callable_kernels_reduce_like_named_ones():
         computed.decision_function(function(new, X)), named.decision_function(new), atol=1e-8
     )
     ridge = KernelRidge(kernel="precomputed").fit(function(X, X), y)
-    assert reduce(ridge, function(X, X), y, max_vectors=15).n_vectors_ == 15
+    assert prune(ridge, function(X, X), y, max_vectors=15).n_vectors_ == 15
 
 
 def test_one_vector_and_constants():
@@ -420,25 +423,143 @@ def test_too_large_is_pruned_in_parts_first(monkeypatch):
     X, y = make_banana(600, random_state=0)
     svc = SVC(C=1.0).fit(X, y)
     n = len(svc.support_)
-    at_once = reduce(svc, X, y, max_vectors=30)
-    monkeypatch.setattr("slimsvm.reduction.shrink.DENSE_LIMIT_BYTES", 8 * 60**2)
+    at_once = prune(svc, X, y, max_vectors=30)
+    monkeypatch.setattr("slimsvm.reduction.start.DENSE_LIMIT_BYTES", 8 * 60**2)
     assert n > 120
-    in_parts = reduce(svc, X, y, max_vectors=30)
+    in_parts = prune(svc, X, y, max_vectors=30)
     assert in_parts.n_vectors_ == 30
     removed = in_parts.reduction_.removed
     np.testing.assert_array_equal(
         in_parts.support_vectors_, svc.support_vectors_[np.setdiff1d(np.arange(n), removed)]
     )
     assert in_parts.reduction_.values[-1] < at_once.reduction_.values[-1] + 0.05
-    slim = reduce(svc, X, y)
+    slim = prune(svc, X, y)
     assert slim.n_vectors_ < 60
     assert slim.reduction_.values[-1] <= svc_hinge(svc, X, y) + 0.025
     with pytest.raises(MemoryError, match="GiB"):
         reduce(svc, method="exact")
-    monkeypatch.setattr("slimsvm.reduction.shrink.DENSE_LIMIT_BYTES", 8 * 4**2)
+    monkeypatch.setattr("slimsvm.reduction.start.DENSE_LIMIT_BYTES", 8 * 4**2)
     with pytest.raises(MemoryError, match="exceeds max_loss"):
-        reduce(svc, X, y)
+        prune(svc, X, y)
 
 
 def svc_hinge(svc, X, y):
     return np.maximum(0, 1 - np.where(y == svc.classes_[1], 1, -1) * svc.decision_function(X)).mean()
+
+
+KINDS = [
+    (SVC(C=2.0), X2, Y2),
+    (SVC(kernel="poly", coef0=1.0), X2, Y2),
+    (SVC(kernel="sigmoid", gamma=0.05), X2, Y2),
+    (SVR(C=1e7), XR, 1e6 * YR[:, 0]),
+    (KernelRidge(alpha=0.1, kernel="rbf"), XR, YR),
+    (KernelRidge(alpha=0.1, kernel="laplacian"), XR, YR),
+    (OneClassSVM(nu=0.3), XR, None),
+    (KernelPCA(2, kernel="rbf", gamma=0.2), XR, None),
+    (LSSVR(), XR, YR),
+]
+
+
+@pytest.mark.parametrize(("model", "X", "y"), KINDS, ids=[f"{i}-{row[0]}" for i, row in enumerate(KINDS)])
+def test_the_default_is_nearer_than_pruning(model, X, y):
+    model = clone(model).fit(X, y)
+    y = y if hasattr(model, "classes_") else None  # machines without classes are followed in what they say
+    by_default, pruned = reduce(model, X, y, max_vectors=6), prune(model, X, y, max_vectors=6)
+    assert by_default.n_vectors_ == pruned.n_vectors_ == 6
+    assert by_default.reduction_.values[0] == pytest.approx(pruned.reduction_.values[0])
+    assert by_default.reduction_.values[-1] < pruned.reduction_.values[-1]
+    small = reduce(model, X, y)
+    assert small.n_vectors_ <= prune(model, X, y).n_vectors_
+    assert small.reduction_.values[-1] <= small.reduction_.values[0] + 0.025
+
+
+def test_two_vectors_are_worth_something():
+    X, y = make_banana(400, random_state=0)
+    svc = SVC(C=10).fit(X, y)
+    assert (
+        prune(svc, X, y, max_vectors=2).score(X, y) < 0.5 < 0.8 < reduce(svc, X, y, max_vectors=2).score(X, y)
+    )
+    assert reduce(svc, X, y, refit=False).n_vectors_ == prune(svc, X, y).n_vectors_
+
+
+def test_many_classes_get_an_output_each():
+    X, y = load_digits(return_X_y=True)
+    svc = SVC(C=10.0).fit(X[:600], y[:600])
+    slim = reduce(svc, X[:600], y[:600])
+    assert isinstance(slim.readout_, LargestReadout)
+    assert slim.decision_function(X[:5]).shape == (5, 10)
+    np.testing.assert_array_equal(slim.decision_function(X).argmax(axis=1), slim.predict(X))
+    assert slim.n_vectors_ <= 30
+    assert slim.score(X[600:], y[600:]) > svc.score(X[600:], y[600:]) - 0.04
+    pairs = SVC(C=10.0, decision_function_shape="ovo").fit(X[:600], y[:600])
+    assert reduce(pairs, X[:600], y[:600], max_vectors=20).decision_function(X[:5]).shape == (5, 45)
+    fits = reduce(svc, X[:600], y[:600], max_bytes=8192)
+    assert stored_bytes(fits.expansion_) <= 8192
+
+
+def test_lowest_score():
+    X, y = make_banana(400, random_state=0)
+    svc = SVC(C=10.0).fit(X, y)
+    for method in ("auto", "prune", "refine"):
+        loose, tight = (reduce(svc, X, y, min_score=s, method=method) for s in (0.8, 0.89))
+        assert loose.score(X, y) >= 0.8
+        assert tight.score(X, y) >= 0.89
+        assert loose.n_vectors_ <= tight.n_vectors_ < len(svc.support_)
+        with pytest.raises(BudgetError, match="more than the model itself"):
+            reduce(svc, X, y, min_score=1.0, method=method)
+        with pytest.raises(BudgetError, match="max_vectors=1 allows 1"):
+            reduce(svc, X, y, min_score=0.89, max_vectors=1, method=method)
+    by_name = reduce(svc, X, y, min_score=0.85, scoring="balanced_accuracy")
+    assert by_name.reduction_.measure == "score"
+    assert by_name.reduction_.values[-1] >= 0.85
+    with pytest.raises(ValueError, match="y is needed"):
+        reduce(svc, X, min_score=0.8)
+
+
+@pytest.mark.parametrize("method", ["auto", "prune", "refine"])
+def test_limit_of_the_bytes(method):
+    X, y = make_banana(400, random_state=0)
+    svc = SVC(C=10.0).fit(X, y)
+    slim = reduce(svc, X, y, max_bytes=200, method=method)
+    assert 200 - 24 < stored_bytes(slim.expansion_) <= 200
+    with pytest.raises(BudgetError, match="max_bytes=30 is too small"):
+        reduce(svc, X, y, max_bytes=30, method=method)
+
+
+def test_exact_says_when_nothing_could_be_removed():
+    svc = SVC().fit(X2, Y2)
+    nothing = reduce(svc, method="exact").reduction_
+    assert nothing.n_after == nothing.n_before
+    assert "nothing removed" in str(nothing)
+    assert "nothing removed" not in str(prune(svc).reduction_)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # scikit-learn 1.9 deprecates probability
+@pytest.mark.parametrize(("X", "y"), [(X2, Y2), (X4, Y4)])
+@pytest.mark.parametrize("method", ["auto", "prune"])
+def test_probabilities_stay(X, y, method):
+    svc = SVC(probability=True, random_state=0, C=5.0).fit(X, y)
+    slim = reduce(svc, X, y, method=method)
+    found = slim.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(slim.classes_[found.argmax(axis=1)], slim.predict(X))
+    assert np.abs(found - svc.predict_proba(X)).mean() < 0.12
+    assert not hasattr(reduce(SVC().fit(X, y), X, y, method=method), "predict_proba")
+    wrapped = Reduced(SVC(probability=True, random_state=0, C=5.0), method=method).fit(X, y)
+    np.testing.assert_array_equal(wrapped.predict_proba(X), found)
+
+
+def test_without_data_the_default_follows_the_function():
+    X, y = make_banana(400, random_state=0)
+    svc = SVC(C=10.0).fit(X, y)
+    slim, pruned = reduce(svc, max_vectors=12), prune(svc, max_vectors=12)
+    norm = svc_distance(svc, slim)
+    assert norm < svc_distance(svc, pruned)
+    assert slim.gamma_ == svc._gamma
+
+
+def svc_distance(svc, slim):
+    """Distance of the two functions in the feature space."""
+    f, g = reduce(svc, max_vectors=ALL).expansion_, slim.expansion_
+    both = KernelExpansion(f.kernel, np.vstack([f.vectors, g.vectors]), np.vstack([f.coef, -g.coef]), 0.0)
+    return both.rkhs_norm()[0]

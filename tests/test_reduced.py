@@ -44,6 +44,10 @@ def test_is_fit_then_reduce():
     assert model.dual_coef_.shape == (1, 12)
     assert model.reduction_.n_after == 12
     assert not hasattr(model, "transform")
+    assert not hasattr(model, "predict_proba")
+    np.testing.assert_array_equal(model.readout_.classes, model.classes_)
+    np.testing.assert_array_equal(model.model_(X), model.predict(X))
+    assert model.gamma_ == model.expansion_.kernel.gamma
 
 
 def test_inside_pipelines_and_searches():
@@ -74,7 +78,13 @@ def test_transformers_and_weights():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"method": "other"}, "method"), ({"max_vectors": 0}, "max_vectors"), ({"max_loss": -1.0}, "max_loss")],
+    [
+        ({"method": "other"}, "method"),
+        ({"max_vectors": 0}, "max_vectors"),
+        ({"max_loss": -1.0}, "max_loss"),
+        ({"max_bytes": 0}, "max_bytes"),
+        ({"min_score": "high"}, "min_score"),
+    ],
 )
 def test_bad_options(options, message):
     X, y = make_banana(30, random_state=0)

@@ -229,6 +229,23 @@ class VotesReadout(_Labels):
         squeezed: Array = confidence / (3.0 * (np.abs(confidence) + 1.0))
         return (outputs >= 0) @ first + second + squeezed
 
+    @property
+    def class_sums(self) -> Array:  # (n_pairs, n_classes)
+        """From the outputs of the pairs to the mean, for each class, of those of its own pairs."""
+        return self._ballot[0] / (len(self.classes) - 1)
+
+    def class_scores(self, outputs: Array) -> Array:  # (n, n_classes)
+        """Votes and confidence, like `by_class`; the largest is always that of the class that wins."""
+        scores = self.by_class(outputs)
+        rows, winner = np.arange(len(scores)), np.searchsorted(self.classes, self.answer(outputs))
+        behind = scores[rows, winner] < scores.max(axis=1)
+        scores[rows[behind], winner[behind]] = np.nextafter(scores.max(axis=1)[behind], np.inf)
+        return scores
+
+    def probabilities(self, outputs: Array) -> Array:  # (n, n_classes)
+        """Probability of each class."""
+        return super().probabilities(self.class_scores(outputs))
+
     def answer(self, outputs: Array) -> Array:  # (n,)
         """Labels."""
         decided_by_outputs = self.break_ties and not self.one_for_each_pair

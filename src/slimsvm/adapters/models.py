@@ -51,11 +51,17 @@ class Reducible:
         fitted estimator.
     vector_labels : array of shape (m,) or None
         The labels of the vectors, where the estimator tells them.
+    with_readout : callable or None
+        From an expansion and another readout the fitted estimator, where it may have another.
+    probabilities : callable or None
+        Probabilities of the classes of rows, where the estimator has probabilities that are not in its readout.
     """
 
     model: Model
     build: Callable[[KernelExpansion, Array | None], Any]
     vector_labels: Array | None = None
+    with_readout: Callable[[KernelExpansion, Readout], Any] | None = None
+    probabilities: Callable[[Rows], Array] | None = None
 
     @property
     def expansion(self) -> KernelExpansion:
@@ -78,17 +84,22 @@ def as_reducible(model: Any, X: Any = None) -> Reducible:
     raise TypeError(f"model must be {ACCEPTED}; got {type(model).__name__}{hint}.")
 
 
-def _as_slim(model: Model, original: Any, vector_labels: Array | None = None) -> Reducible:
+def _as_slim(
+    model: Model, original: Any, vector_labels: Array | None = None, probabilities: Any = None
+) -> Reducible:
     """A model whose smaller versions are slim estimators that know the features of the original."""
 
-    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
-        made = slim(replace(model, expansion=smaller))
+    def with_readout(smaller: KernelExpansion, readout: Readout) -> Any:
+        made = slim(replace(model, expansion=smaller, readout=readout))
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(original, name):
                 setattr(made, name, copy.copy(getattr(original, name)))
         return made
 
-    return Reducible(model, build, vector_labels)
+    def build(smaller: KernelExpansion, kept: Array | None) -> Any:
+        return with_readout(smaller, model.readout)
+
+    return Reducible(model, build, vector_labels, with_readout, probabilities)
 
 
 def _model_of(original: Any, expansion: KernelExpansion, readout: Readout) -> Model:
@@ -159,7 +170,8 @@ def _classifier(model: Any, X: Any) -> Reducible:
         by_pairs = model.decision_function_shape == "ovo"
         readout = VotesReadout(model.classes_, break_ties=model.break_ties, one_for_each_pair=by_pairs)
     labels = np.repeat(model.classes_, model.n_support_)
-    return _as_slim(_model_of(model, expansion, readout), model, labels)
+    known = model.predict_proba if len(model._probA) else None  # probA_ warns since scikit-learn 1.9
+    return _as_slim(_model_of(model, expansion, readout), model, labels, known)
 
 
 def _support_regressor(model: Any, X: Any) -> Reducible:

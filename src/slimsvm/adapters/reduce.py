@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from ..calibration import follow_probabilities
+from ..expansion import KernelExpansion
+from ..readout import LabelReadout, Probability, VotesReadout
 from ..reduction.prune import CRITERIA, RIDGE
-from ..reduction.shrink import METHODS, Options, shrink
+from ..reduction.shrink import shrink
+from ..reduction.start import METHODS, Options, Start
 from ..reduction.task import Reduction
 from ..threads import n_threads, one_blas_thread
-from .start import start_of
+from .start import readout_by_class, start_of
 
 
 @validate_params(
@@ -25,7 +31,9 @@ from .start import start_of
         "max_loss": [Interval(Real, 0, None, closed="left")],
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "scoring": [str, callable, None],
-        "refit": ["boolean"],
+        "min_score": [Interval(Real, None, None, closed="neither"), None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "refit": ["boolean", None],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -39,12 +47,14 @@ def reduce(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    method: str = "prune",
+    method: str = "auto",
     criterion: str = "damage",
     max_loss: float = 0.025,
     max_vectors: int | None = None,
+    max_bytes: int | None = None,
+    min_score: float | None = None,
     scoring: Any = None,
-    refit: bool = False,
+    refit: bool | None = None,
     ridge: float = RIDGE,
     rank_tol: float | None = None,
     max_iter: int = 200,
@@ -59,39 +69,50 @@ def reduce(
         `GaussianProcessRegressor` of scikit-learn, a `Pipeline` that ends in one of these, any estimator of
         this library, or any `KernelExpansion`. It is not changed.
     X : array-like or CSR of shape (n, d) or None
-        Rows on which the loss is measured, best the training rows. None means the model's own vectors. A
-        model with a callable kernel needs its training rows, one with a precomputed kernel the square
-        matrix of kernel values it was fitted to.
+        Rows on which the loss is measured and to which the smaller model is fitted, best the training rows.
+        None means the model's own vectors; "auto" then follows the model's function only. A model with a callable
+        kernel needs its training rows, one with a precomputed kernel the square matrix of kernel values it was
+        fitted to.
     y : array-like of shape (n,) or (n, n_targets) or None
         Labels or targets of these rows. None means what the model itself says about them. Models without
         targets do not use it.
     sample_weight : array-like of shape (n,) or None, default=None
         How much each of these rows counts in the loss.
-    method : {"prune", "exact", "refine"}, default="prune"
-        "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes
-        those that are linear combinations of others, which changes no output beyond rounding; "refine"
-        goes on from pruning to still fewer vectors, which need not be among the original ones.
+    method : {"auto", "prune", "exact", "refine"}, default="auto"
+        "auto" looks for the fewest vectors, each size at its best: vectors that have moved and need not be among
+        the original ones, coefficients fitted to X and y and, for RBF kernels, another width. Where the kernel
+        has no known derivative or is not positive definite, vectors stay and only coefficients are fitted. An SVC
+        of four or more classes gets one output for each class instead of one for each pair where that is smaller.
+        "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes those that
+        are linear combinations of others, which changes no output beyond rounding; "refine" moves vectors with
+        the width and the outputs as they are.
     criterion : {"damage", "redundancy"}, default="damage"
         Which vector goes next: "damage" the one whose removal changes the function least, "redundancy" the
         one the others replace best whatever its coefficient, as in the paper.
     max_loss : float, default=0.025
         How much the loss may rise: the mean hinge loss for classifiers (eq. 9), the mean squared error
         over the variance of the target for regression, and for models without targets the mean squared
-        change over the variance of the output. With `scoring`, how much the score may fall.
-        Not used when `max_vectors` is given.
+        change over the variance of the output. "auto" counts a row of several classes once, by the margin
+        over the strongest other class. With `scoring`, how much the score may fall.
+        Not used when `max_vectors`, `max_bytes` or `min_score` is given.
     max_vectors : int or None, default=None
         Reduce to this number of vectors, whatever the loss.
+    max_bytes : int or None, default=None
+        Reduce to as many vectors as `budget.stored_bytes` allows in the model's own dtype, whatever the loss.
+    min_score : float or None, default=None
+        The smallest score on X and y that the result may have: the fewest vectors found that keep it. The score
+        is that of `scoring`, or the model's own. With `max_vectors` or `max_bytes` both must hold.
     scoring : str, callable or None, default=None
         Stop by this score on X and y instead of by the loss; as in scikit-learn.
-    refit : bool, default=False
-        Whether to fit the coefficients to X and y again at the end, with the vectors as they are. A good
-        idea with `max_vectors`, if X and y are the training data (or None).
+    refit : bool or None, default=None
+        Whether to fit the coefficients to X and y again at the end, with the vectors as they are. None is what
+        the method needs: "auto" and "refine" fit anyway, "prune" and "exact" do not. False makes "auto" prune.
     ridge : float, default=1e-5
         The paper's lambda: added to the diagonal of the kernel matrix, relative to its mean.
     rank_tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding; None means that of the machine.
     max_iter : int, default=200
-        For "refine" and `refit`: limit of the optimiser's iterations at each size.
+        For "auto", "refine" and `refit`: limit of the optimiser's iterations at each size.
     n_jobs : int or None, default=None
         Threads for kernel values; None means 1, -1 all processors.
 
@@ -100,8 +121,13 @@ def reduce(
     fitted estimator
         With the methods of the model, `expansion_`, `n_vectors_` and the report `reduction_`. A pipeline
         gives a pipeline, an estimator of this library one of its own class, a `KernelExpansion` a
-        transformer. What belongs to the larger model only (probabilities of an `SVC`, variances, a path) is
-        dropped.
+        transformer. What belongs to the larger model only (variances, a path) is dropped. An `SVC` with
+        probabilities keeps them: a softmax of the outputs that follows the model's own probabilities.
+
+    Raises
+    ------
+    BudgetError
+        If nothing within `max_bytes`, or nothing that keeps `min_score`, was found.
 
     See Also
     --------
@@ -112,6 +138,10 @@ def reduce(
     Equal vectors are merged first. The paper's alpha is a row of `dual_coef_`, its tau is `max_loss` and its
     lambda is `ridge` (the paper takes 1e-3, which loses more of the function at each step). A vector leaves
     all outputs at once: a multi-class `SVC` stays on one set of vectors.
+
+    Moving vectors is not convex: last digits of the model, such as those by which scikit-learn's machines differ
+    between CSR and dense rows, can lead to another result of nearly the same loss. The same model and data give
+    the same result.
 
     References
     ----------
@@ -134,8 +164,9 @@ def reduce(
     """
     start = time.perf_counter()
     options = Options(
-        method, criterion, float(max_loss), max_vectors, refit, float(ridge), rank_tol, max_iter
-    )
+        method, criterion, float(max_loss), max_vectors, refit, float(ridge), rank_tol, max_iter,
+        None if min_score is None else float(min_score), max_bytes,
+    )  # fmt: skip
     threads = n_threads(n_jobs)
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
         model = model.estimator_
@@ -157,6 +188,30 @@ def _reduced(
     model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, threads: int, options: Options
 ) -> tuple[Any, Reduction]:
     with one_blas_thread():
-        start, reducible = start_of(model, X, y, sample_weight, scoring, threads)
-        smaller, numbers, report = shrink(start, options)
-    return reducible.build(smaller, numbers), report
+        start, reducible = start_of(model, X, y, sample_weight, scoring, threads, options)
+        found = shrink(start, options)
+        readout = reducible.model.readout
+        if found.by_class:
+            assert isinstance(readout, VotesReadout)
+            readout = readout_by_class(readout)
+        if reducible.probabilities is not None:
+            assert isinstance(readout, LabelReadout)
+            readout = _calibrated(readout, found.expansion, reducible.probabilities, start)
+    if readout is reducible.model.readout:
+        return reducible.build(found.expansion, found.numbers), found.report
+    assert reducible.with_readout is not None
+    return reducible.with_readout(found.expansion, readout), found.report
+
+
+def _calibrated(
+    readout: LabelReadout, smaller: KernelExpansion, probabilities: Any, start: Start
+) -> LabelReadout:
+    """The readout with probabilities that follow those of the model on the same rows.
+
+    Those were calibrated on rows held out; the labels of rows the machine was fitted to would promise too much.
+    """
+    outputs = smaller(start.X, n_threads=start.n_threads).astype(np.float64)
+    if isinstance(readout, VotesReadout):
+        outputs = readout.class_scores(outputs)
+    factor = follow_probabilities(outputs, probabilities(start.X), start.task.weight)
+    return replace(readout, probability=Probability("softmax", factor))

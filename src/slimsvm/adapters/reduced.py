@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
 from ..methods.base import unchanged_on_failure
+from ..model import Model
 from ..reduction.prune import CRITERIA, RIDGE
-from ..reduction.shrink import METHODS
+from ..reduction.start import METHODS
 from ..rows import Array
 from .reduce import reduce
 
@@ -42,24 +43,28 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
     estimator : estimator
         Anything `reduce` accepts: kernel machines of scikit-learn and of this library, also at the end of a
         `Pipeline`.
-    method : {"prune", "exact", "refine"}, default="prune"
+    method : {"auto", "prune", "exact", "refine"}, default="auto"
         As in `reduce`, like all that follow.
     criterion : {"damage", "redundancy"}, default="damage"
         Which vector goes next.
     max_loss : float, default=0.025
-        How much the loss may rise, or the score may fall; not used when `max_vectors` is given.
+        How much the loss may rise, or the score may fall; not used when one of the next three is given.
     max_vectors : int or None, default=None
         Reduce to this number of vectors, whatever the loss.
+    max_bytes : int or None, default=None
+        Reduce to as many vectors as fit into so many bytes, whatever the loss.
+    min_score : float or None, default=None
+        The smallest score on the training rows that the result may have, by `scoring` or the estimator's own.
     scoring : str, callable or None, default=None
         Stop by this score on the training rows instead of by the loss.
-    refit : bool, default=False
-        Whether to fit the coefficients again at the end.
+    refit : bool or None, default=None
+        Whether to fit the coefficients again at the end; None is what the method needs.
     ridge : float, default=1e-5
         Added to the diagonal of the kernel matrix, relative to its mean.
     rank_tol : float or None, default=None
         For "exact": the share of k(s, s) that counts as rounding.
     max_iter : int, default=200
-        For "refine" and `refit`: limit of the optimiser's iterations at each size.
+        For "auto", "refine" and `refit`: limit of the optimiser's iterations at each size.
     n_jobs : int or None, default=None
         Threads for the kernel values of the reduction; None means 1, -1 all processors.
 
@@ -72,6 +77,10 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
     support_vectors_, dual_coef_, intercept_ : arrays
     n_vectors_ : int
     expansion_ : KernelExpansion
+    readout_, model_
+        How outputs become answers, and inputs, expansion and readout as one value.
+    gamma_ : float or array
+        Width of the kernel, which "auto" may have changed.
     classes_ : array
         For classifiers.
     n_iter_ : int
@@ -106,7 +115,9 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         "max_loss": [Interval(Real, 0, None, closed="left")],
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "scoring": [str, callable, None],
-        "refit": ["boolean"],
+        "min_score": [Interval(Real, None, None, closed="neither"), None],
+        "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
+        "refit": ["boolean", None],
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -117,12 +128,14 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: Any,
         *,
-        method: str = "prune",
+        method: str = "auto",
         criterion: str = "damage",
         max_loss: float = 0.025,
         max_vectors: int | None = None,
+        max_bytes: int | None = None,
+        min_score: float | None = None,
         scoring: Any = None,
-        refit: bool = False,
+        refit: bool | None = None,
         ridge: float = RIDGE,
         rank_tol: float | None = None,
         max_iter: int = 200,
@@ -133,6 +146,8 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         self.criterion = criterion
         self.max_loss = max_loss
         self.max_vectors = max_vectors
+        self.max_bytes = max_bytes
+        self.min_score = min_score
         self.scoring = scoring
         self.refit = refit
         self.ridge = ridge
@@ -207,9 +222,26 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def expansion_(self) -> KernelExpansion:
-        """The reduced model as a value."""
+        """Kernel, vectors, coefficients and intercept."""
         expansion: KernelExpansion = self._slim.expansion_
         return expansion
+
+    @property
+    def readout_(self) -> Any:
+        """How outputs become answers."""
+        return self._slim.readout_
+
+    @property
+    def model_(self) -> Model:
+        """The reduced model as a value: inputs, expansion, readout; of a pipeline, that of its last step."""
+        model: Model = self._slim.model_
+        return model
+
+    @property
+    def gamma_(self) -> float | Array:
+        """Width of the kernel, or factor of its products; an array if each feature has its own."""
+        gamma: float | Array = self._slim.gamma_
+        return gamma
 
     @property
     def support_vectors_(self) -> Any:
@@ -244,6 +276,12 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         """Outputs of the reduced model."""
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
+
+    @available_if(_delegates("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class by the reduced model."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
 
     @available_if(_delegates("score_samples"))  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Array:

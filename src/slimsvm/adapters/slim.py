@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin, Transfor
 
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
-from ..methods.fitted import DecidesMixin, FittedModel, PredictsMixin
+from ..methods.fitted import DecidesMixin, FittedModel, PredictsMixin, ProbabilitiesMixin
 from ..model import Model
 from ..readout import FeaturesReadout, InlierReadout, Readout, ValueReadout
 from ..rows import Array
@@ -63,6 +63,10 @@ class SlimModel(FittedModel):
 
 class SlimClassifier(DecidesMixin, ClassifierMixin, SlimModel):
     """Two classes by sign, several by the votes of all pairs or by the largest output."""
+
+
+class SlimProbabilisticClassifier(ProbabilitiesMixin, SlimClassifier):
+    """The same with probabilities, for a model that had them."""
 
 
 class SlimRegressor(PredictsMixin, RegressorMixin, SlimModel):
@@ -137,4 +141,6 @@ def slim(model: Model) -> SlimModel:
         return SlimOutlierDetector(model)
     if isinstance(model.readout, FeaturesReadout):
         return SlimTransformer(model)
+    if getattr(model.readout, "probability", None) is not None:
+        return SlimProbabilisticClassifier(model)
     return SlimClassifier(model)

@@ -13,15 +13,15 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
 from ..projection import Projection
-from ..readout import LabelReadout, ValueReadout
-from ..reduction.shrink import Start
-from ..reduction.task import Margins, Targets, Task
+from ..readout import LabelReadout, LargestReadout, Readout, ValueReadout, VotesReadout
+from ..reduction.start import ByClass, Options, Start
+from ..reduction.task import Margins, RivalMargins, Targets, Task
 from ..rows import Array, Rows, as_rows
 from .models import Reducible, as_reducible
 
 
 def start_of(
-    model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, n_threads: int
+    model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, n_threads: int, options: Options
 ) -> tuple[Start, Reducible]:
     """Check the model and the data."""
     if X is None and (y is not None or sample_weight is not None):
@@ -35,14 +35,23 @@ def start_of(
     if sample_weight is not None and not np.any(sample_weight):
         raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    score = None if scoring is None else _score(reducible, X, y, scoring)
+    rows = X
     projection = whole.projection
     if projection is not None:  # everything happens in its image, where the vectors lie
         X = X if X is whole.vectors else projection(X, n_threads=n_threads)
         whole, reducible = replace(whole, projection=None), _behind(reducible, projection)
     expansion, distinct = whole.compact_with_rows()
     task, outputs = _task(reducible, whole, X, y, weight, n_threads)
-    return Start(whole, expansion, distinct, X, task, outputs, n_threads, score), reducible
+    scored = scoring is not None or options.min_score is not None
+    if scored and rows is X and projection is not None:
+        raise ValueError("X is needed for scoring a model with a projection: its vectors are no rows.")
+    score = _score(reducible, rows, y, scoring) if scored else None
+    by_class = None
+    if options.method == "auto" and isinstance(task, Margins):
+        by_class = _by_class(reducible, task, rows, y, scoring, scored)
+        largest = isinstance(reducible.model.readout, LargestReadout)
+        task = RivalMargins(task.signs, task.weight, largest)
+    return Start(whole, expansion, distinct, X, task, outputs, n_threads, score, by_class), reducible
 
 
 def _behind(reducible: Reducible, projection: Projection) -> Reducible:
@@ -54,13 +63,38 @@ def _behind(reducible: Reducible, projection: Projection) -> Reducible:
     return replace(reducible, build=build)
 
 
-def _score(reducible: Reducible, X: Rows, y: Any, scoring: Any) -> Any:
+def readout_by_class(readout: VotesReadout) -> LargestReadout:
+    """The readout of one output for each class."""
+    return LargestReadout(readout.classes, readout.probability)
+
+
+def _by_class(
+    reducible: Reducible, task: Margins, X: Rows, y: Any, scoring: Any, scored: bool
+) -> ByClass | None:
+    """One output for each class, where that is fewer and where nobody asked for those of the pairs."""
+    readout = reducible.model.readout
+    if not isinstance(readout, VotesReadout) or reducible.with_readout is None:
+        return None
+    sums = readout.class_sums
+    if readout.one_for_each_pair or sums.shape[1] >= sums.shape[0]:
+        return None
+    # the class of a row is the only one that none of its pairs speaks against
+    codes = (np.sign(task.signs) @ sums).argmax(axis=1)
+    largest = readout_by_class(readout)
+    judged = RivalMargins(largest.signs(codes), task.weight, by_class=True)
+    return ByClass(sums, judged, _score(reducible, X, y, scoring, largest) if scored else None)
+
+
+def _score(reducible: Reducible, X: Rows, y: Any, scoring: Any, other: Readout | None = None) -> Any:
     """From an expansion, and the numbers of its vectors, to the score of the model made of it."""
     if y is None and isinstance(reducible.model.readout, LabelReadout | ValueReadout):
         raise ValueError("y is needed for scoring; give X and y, best rows kept for validation.")
-    if X is reducible.expansion.vectors and reducible.expansion.projection is not None:
-        raise ValueError("X is needed for scoring a model with a projection: its vectors are no rows.")
-    scorer = check_scoring(reducible.build(reducible.expansion, None), scoring=scoring)
+    bare = replace(reducible.expansion, projection=None)
+    scorer = check_scoring(reducible.build(bare, None), scoring=scoring)
+    if other is not None:
+        with_readout = reducible.with_readout
+        assert with_readout is not None
+        return lambda smaller, numbers: float(scorer(with_readout(smaller, other), X, y))
     return lambda smaller, numbers: float(scorer(reducible.build(smaller, numbers), X, y))
 
 

@@ -62,6 +62,33 @@ class Margins:
 
 
 @dataclass(frozen=True)
+class RivalMargins(Margins):
+    """Mean hinge loss of the margin between the class of a row and the strongest of the others.
+
+    For two classes it is that of `Margins`. For more it counts a row once, however many outputs concern it, so that it
+    bounds the share of rows that get a wrong class, and can be compared between outputs for pairs and for classes.
+
+    Parameters
+    ----------
+    signs, weight
+        As in `Margins`.
+    by_class : bool
+        Whether there is one output for each class; otherwise one for each pair, or one.
+    """
+
+    by_class: bool = False
+
+    def loss(self, outputs: Array) -> float:
+        """Mean of max(0, 1 - margin)."""
+        if self.by_class:
+            own = np.where(self.signs > 0, outputs, -np.inf).max(axis=1)
+            margin = (own - np.where(self.signs > 0, -np.inf, outputs).max(axis=1)) / 2.0
+        else:
+            margin = np.where(self.signs != 0, self.signs * outputs, np.inf).min(axis=1)
+        return float(self.weight @ np.maximum(0.0, 1.0 - margin) / self.weight.sum())
+
+
+@dataclass(frozen=True)
 class Targets:
     """Mean squared error over rows and outputs, each output in units of its variance (1 - R^2).
 
@@ -134,4 +161,8 @@ class Reduction:
         text = f"{self.method}: {self.n_before} to {count(self.n_after, 'vector')} in {self.seconds:.3g} s"
         if len(self.values):
             text += f", {self.measure} {self.values[0]:.4g} to {self.values[-1]:.4g}"
+        if self.method == "exact" and self.n_after == self.n_before:
+            text += (
+                "; nothing removed: no vector is a combination of others, method='auto' allows a small change"
+            )
         return text

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ...calibration import fit_temperature
 from ...kernels import Kernel, as_kernel
 from ...losses import Squared, SquaredHinge
 from ...readout import Probability
@@ -19,7 +20,6 @@ from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..fitted import ProbabilitiesMixin
 from ..progress import CallbackSupportMixin
-from .calibration import fit_temperature
 from .fitting import STAGES, CompactFit
 from .linear import train_linear
 from .observations import of_mean_one
