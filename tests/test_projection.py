@@ -266,6 +266,13 @@ def test_it_obeys_the_laws(circle, linear):
     assert half.n_vectors_ == 4
     assert half.expansion_.projection is not None
     assert half.score(X, y) > 0.7
+    few = stored_bytes(linear.expansion_.take([0, 1, 2]))
+    small = reduce(linear, X, y, max_bytes=few)
+    assert small.n_vectors_ == 3
+    assert stored_bytes(small.expansion_) <= few
+    with pytest.raises(BudgetError, match="max_bytes=50 is too small"):
+        reduce(linear, X, y, max_bytes=50)
+    assert reduce(linear, max_vectors=4).expansion_.projection is not None
 
 
 def test_units_and_offsets_of_the_columns_do_not_matter(circle, linear):

@@ -51,7 +51,9 @@ def start_of(
         by_class = _by_class(reducible, task, rows, y, scoring, scored)
         largest = isinstance(reducible.model.readout, LargestReadout)
         task = RivalMargins(task.signs, task.weight, largest)
-    return Start(whole, expansion, distinct, X, task, outputs, n_threads, score, by_class), reducible
+    other_bytes = 0 if projection is None else projection.nbytes
+    start = Start(whole, expansion, distinct, X, task, outputs, n_threads, score, by_class, other_bytes)
+    return start, reducible
 
 
 def _behind(reducible: Reducible, projection: Projection) -> Reducible:

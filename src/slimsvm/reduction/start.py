@@ -90,6 +90,8 @@ class Start:
         of the loss.
     by_class : ByClass or None
         How outputs for pairs of classes become one for each class, where they may.
+    other_bytes : int
+        Bytes of what stands before the expansion and stays: a projection.
     """
 
     whole: KernelExpansion
@@ -101,6 +103,7 @@ class Start:
     n_threads: int
     score: Score | None = None
     by_class: ByClass | None = None
+    other_bytes: int = 0
 
     def gram(self, expansion: KernelExpansion | None = None) -> Array:  # (m, m), float64, to be overwritten
         """Kernel matrix of the vectors of an expansion on the model's vectors, by default the model's."""
@@ -151,10 +154,14 @@ class Start:
         d, dtype = self.expansion.vectors.shape[1], self.expansion.coef.dtype
         k, n_widths = self.expansion.n_outputs, kernel_numbers(self.expansion.kernel)
         fits = max_vectors_for(
-            bytes=options.max_bytes, n_features=d, n_outputs=k, dtype=dtype, n_widths=n_widths
+            bytes=options.max_bytes - self.other_bytes,
+            n_features=d,
+            n_outputs=k,
+            dtype=dtype,
+            n_widths=n_widths,
         )
         if fits < 1:
-            least = bytes_for(1, n_features=d, n_outputs=k, dtype=dtype, n_widths=n_widths)
+            least = self.other_bytes + bytes_for(1, n_features=d, n_outputs=k, dtype=dtype, n_widths=n_widths)
             raise BudgetError(
                 f"max_bytes={options.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
                 f"{count(k, 'output')} takes {least} bytes in {dtype.name}. Raise it, or fit the model to float32."

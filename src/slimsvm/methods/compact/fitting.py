@@ -29,7 +29,7 @@ from .selected import RowModel, SelectedRows
 
 # CSR rows are made dense, so that vectors can move, if they then take at most this.
 DENSE_BYTES = 2**29
-# widths="auto" tries a width for each of at most this many features: those of more, such as pixels, are learnt
+# metric="auto" tries a width for each of at most this many features: those of more, such as pixels, are learnt
 # at a cost that has not paid.
 LEARNT_FEATURES = 128
 # A feature whose standard deviation is more than this many times what its quartiles say has gross outliers.
