@@ -13,14 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.special import expit, ndtr
 
-from .rows import Array
-
-
-def frozen_copy(array: Any) -> Array:
-    """A copy that cannot be written to."""
-    copy = np.array(array)
-    copy.flags.writeable = False
-    return copy
+from .rows import Array, frozen
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ class _Labels:
     probability: Probability | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "classes", frozen_copy(self.classes))
+        object.__setattr__(self, "classes", frozen(np.asarray(self.classes)))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}

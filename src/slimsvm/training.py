@@ -36,8 +36,6 @@ class TrainingSet:
         Number each row has in what the user gave.
     codes : array of shape (n,)
         Number of the class of each row, or of its target among the different ones.
-    given_weight : array of shape (n,)
-        The weights without those of the classes.
     classify : bool
         Whether Y holds labels.
     precomputed : bool
@@ -51,7 +49,6 @@ class TrainingSet:
     weight: Array
     rows: Array
     codes: Array
-    given_weight: Array
     classify: bool = False
     precomputed: bool = False
     distinct: bool = False
@@ -78,7 +75,7 @@ class TrainingSet:
         means = np.column_stack(
             [np.bincount(group, weights=self.weight * y, minlength=first.size) / total for y in self.Y.T]
         )
-        return self._merged(first, group, total, means, distinct=True)
+        return self._merged(first, total, means, distinct=True)
 
     def merged_by_row_and_target(self) -> TrainingSet:
         """Merge rows that are equal in X and in their class or target, as `merged_by_row` does for X alone.
@@ -90,11 +87,9 @@ class TrainingSet:
             self.codes * first.size + group, return_index=True, return_inverse=True
         )
         total = np.bincount(kind, weights=self.weight, minlength=kinds.size)
-        return self._merged(
-            first_of_kind, kind, total, self.Y[first_of_kind], distinct=kinds.size == first.size
-        )
+        return self._merged(first_of_kind, total, self.Y[first_of_kind], distinct=kinds.size == first.size)
 
-    def _merged(self, first: Array, group: Array, total: Array, Y: Array, *, distinct: bool) -> TrainingSet:
+    def _merged(self, first: Array, total: Array, Y: Array, *, distinct: bool) -> TrainingSet:
         return replace(
             self,
             X=part_of_rows(self.X, first, self.precomputed),
@@ -102,7 +97,6 @@ class TrainingSet:
             weight=total,
             rows=self.rows[first],
             codes=self.codes[first],
-            given_weight=np.bincount(group, weights=self.given_weight, minlength=first.size),
             distinct=distinct,
         )
 

@@ -288,7 +288,6 @@ def classified(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Training
         weight=weight[rows] * factors[codes],
         rows=rows,
         codes=codes,
-        given_weight=weight[rows],
         classify=True,
         precomputed=model._is_precomputed,
     )
@@ -316,7 +315,6 @@ class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator
             weight=weight[rows],
             rows=rows,
             codes=np.unique(Y, axis=0, return_inverse=True)[1].ravel(),
-            given_weight=weight[rows],
             precomputed=self._is_precomputed,
         )
         return data, y.ndim == 1

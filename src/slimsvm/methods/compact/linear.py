@@ -164,7 +164,7 @@ def errors_of(outputs: Array, problem: _Problem, classify: bool) -> Array:  # (n
 
 
 @dataclass(frozen=True)
-class Limits:
+class LinearLimits:
     """What the user has fixed; None where it is chosen.
 
     Parameters
@@ -264,7 +264,7 @@ def train_linear(
             raise KeyboardInterrupt
 
     penalty = PENALTY if model.C is None else 1.0 / (2.0 * model.C * float(data.weight.sum()))
-    limits = Limits(model.rank, model.max_vectors, model.max_bytes, penalty)
+    limits = LinearLimits(model.rank, model.max_vectors, model.max_bytes, penalty)
     found = fit_linear(data, spread, loss, limits, run.rng, n_threads=run.n_threads, report=report)
     progress.stage("last refinement")
     unit, centre = target_scale
@@ -281,7 +281,7 @@ def fit_linear(
     data: TrainingSet,
     spread: Array,  # (d,)
     loss: Any,
-    limits: Limits,
+    limits: LinearLimits,
     rng: np.random.Generator,
     *,
     n_threads: int,

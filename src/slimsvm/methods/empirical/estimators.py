@@ -330,7 +330,7 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         n = X.shape[0]
         rows, ones = np.arange(n), np.ones(n)
         data = TrainingSet(
-            X, np.zeros((n, 1)), ones, rows, np.zeros(n, dtype=np.intp), ones,
+            X, np.zeros((n, 1)), ones, rows, np.zeros(n, dtype=np.intp),
             precomputed=self._is_precomputed,
         )  # fmt: skip
         return data, None
