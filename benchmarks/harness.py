@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import platform
 import resource
@@ -65,6 +66,43 @@ def peak_bytes() -> int:
     """Most memory that the process has had so far."""
     # bytes on macOS, kilobytes elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def in_child(function: Callable[..., T], *arguments: Any, deadline: float | None = None) -> T:
+    """What the function returns when a process of its own calls it; TimeoutError after `deadline` seconds.
+
+    The process starts anew, so its peak memory is its own; function, arguments and result are pickled. An error of the
+    function is raised here.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(sender, function, arguments), daemon=True)
+    child.start()
+    sender.close()  # so that the end of the child is the end of the pipe
+    try:
+        if not receiver.poll(deadline):
+            raise TimeoutError(f"not finished after {deadline:g} s")
+        try:
+            error, result = receiver.recv()
+        except EOFError:
+            child.join()
+            raise RuntimeError(f"the process ended with {child.exitcode}, without an answer") from None
+        child.join()
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+    if error is not None:
+        raise error
+    return result
+
+
+def _answer(sender: Any, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    try:
+        answer = None, function(*arguments)
+    except Exception as error:
+        answer = error, None
+    sender.send(answer)
 
 
 def versions(*, python: bool = False) -> str:
@@ -183,9 +221,14 @@ def pyplot() -> Any:
     return plt
 
 
-def write_picture(figure: Any, path: Path, dpi: int) -> None:
+def write_picture(figure: Any, path: Path, dpi: int, *, svg: bool = False) -> None:
+    """Write a picture, with an SVG of the same name beside it if wanted."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=dpi)
+    if svg:
+        with pyplot().rc_context({"svg.fonttype": "none", "svg.hashsalt": path.stem}):
+            # the same picture gives the same file
+            figure.savefig(path.with_suffix(".svg"), metadata={"Date": None})
     pyplot().close(figure)
 
 
