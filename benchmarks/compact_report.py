@@ -1,61 +1,32 @@
-"""Tables and pictures from the records of benchmarks/compact.py."""
+"""The page of benchmarks/compact.py, from its records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+import compact_sections
 from compact_methods import METHODS
+from compact_records import BASE, by_method, ratio, together, values, with_error
 from compact_sets import AGAIN, IDA, IDA_AGAIN, MAIN, MAX_VECTORS, SETS, THREADS
-from harness import Record, pyplot, table, write_picture
+from harness import Record, table
 
-BASE = "svc"
-COLOURS = {
-    "compact": "#d9822b",
-    "limited": "#e9b872",
-    "svc": "#22272e",
-    "intelex": "#57606a",
-    "reduced": "#2f6f9f",
-    "nystroem": "#3a8f6b",
-    "fastrvm": "#8a5fa8",
-    "zero_norm": "#b8433f",
-    "greedy": "#56a7d1",
-    "lightgbm": "#8c8a2b",
-}
-INK, GREY, FAINT = "#22272e", "#57606a", "#d8dee4"
-
-
-def by_method(records: Iterable[Record], name: str) -> dict[str, list[Record]]:
-    """The records of one set, in the order of the methods and of the splits."""
-    rows = sorted((r for r in records if r["set"] == name), key=lambda r: r["split"])
-    found = {key: [r for r in rows if r["method"] == key] for key in METHODS}
-    return {key: rows for key, rows in found.items() if rows}
-
-
-def values(rows: list[Record], key: str) -> np.ndarray:
-    return np.array([np.nan if row[key] is None else row[key] for row in rows], dtype=float)
-
-
-def together(rows: list[Record], others: list[Record]) -> tuple[list[Record], list[Record]]:
-    """The records of two methods on the splits that both have."""
-    theirs = {row["split"]: row for row in others}
-    common = [row for row in rows if row["split"] in theirs]
-    return common, [theirs[row["split"]] for row in common]
-
-
-def ratio(rows: list[Record], others: list[Record], key: str) -> float:
-    """Geometric mean of rows / others."""
-    rows, others = together(rows, others)
-    return float(np.exp(np.mean(np.log(values(rows, key) / values(others, key)))))
-
-
-def with_error(numbers: np.ndarray, digits: int, sign: str = "") -> str:
-    if len(numbers) < 2:
-        return f"{numbers[0]:{sign}.{digits}f}"
-    return f"{numbers.mean():{sign}.{digits}f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.{digits}f}"
+# What the page says about the figures on which the rules of CompactSVC and CompactSVR were settled.
+SETTLED_ON = (
+    "On which of these figures the rules of CompactSVC and CompactSVR were settled is not stated yet. Where they were, "
+    "a figure shows how well the rules fit, and not how well they hold elsewhere; the generated problems of "
+    "`benchmarks/phone_book.py` are there for that."
+)
+ABOUT = (
+    "`python benchmarks/compact.py`, where it is said how the others were searched; `--table` wrote this page from "
+    "`compact.jsonl`. One thread, unless two are named. Means over the splits, ± the standard error. Fit times include "
+    "the search. Bytes are those of the numbers a model consists of, four for each (float32) and one (int8), a "
+    "scaler's numbers not counted; for LightGBM they are its text file. Scores are those of the models as they were "
+    'fitted, but for those of "in so many bytes", whose numbers are int8. Predictions are those of `predict`, with '
+    "scaling and input checks: so many a second on the test rows, repeated to 20,000 where they are fewer, and the "
+    "time of one row."
+)
 
 
 def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
@@ -70,7 +41,7 @@ def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
         "",
     ]
     scores = ["R²", "RMSE"] if data.regression else ["accuracy, %"]
-    costs = ["vectors", "bytes", "fit, s", "predictions a second", "µs, one row", "splits"]
+    costs = ["vectors", "bytes, float32", "int8", "fit, s", "predictions a second", "µs, one row", "splits"]
     rows = []
     for key, found in methods.items():
         cells = (
@@ -84,7 +55,8 @@ def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
                 METHODS[key].label(data.regression),
                 *cells,
                 "-" if np.isnan(vectors) else f"{vectors:,.1f}",
-                f"{values(found, 'bytes').mean():,.0f}",
+                f"{values(found, 'bytes_float32').mean():,.0f}",
+                f"{values(found, 'bytes_int8').mean():,.0f}",
                 f"{values(found, 'fit_seconds').mean():,.2f}",
                 f"{values(found, 'rows_per_second').mean():,.0f}",
                 f"{values(found, 'us_one_row').mean():,.0f}",
@@ -157,19 +129,33 @@ def ida_by_method(records: list[Record]) -> list[str]:
                     (
                         100.0 * (values(ours, "accuracy") - values(base, "accuracy")).mean(),
                         values(ours, "vectors").mean(),
+                        values(ours, "bytes_float32").mean(),
+                        values(ours, "bytes_int8").mean(),
                         np.log(ratio(ours, base, "fit_seconds")),
                         np.log(ratio(ours, base, "rows_per_second")),
                     )
                 )
         if found:
-            gain, vectors, fit, speed = np.array(found).mean(axis=0)
+            gain, vectors, float32, int8, fit, speed = np.array(found).mean(axis=0)
             size = "-" if np.isnan(vectors) else f"{vectors:.1f}"
-            cells = [f"{gain:+.2f}", size, f"{np.exp(fit):.2f}", f"{np.exp(speed):.1f} x", str(len(found))]
-            rows.append([method.label(), *cells])
+            rows.append(
+                [
+                    method.label(),
+                    f"{gain:+.2f}",
+                    size,
+                    f"{float32:,.0f}",
+                    f"{int8:,.0f}",
+                    f"{np.exp(fit):.2f}",
+                    f"{np.exp(speed):.1f} x",
+                    str(len(found)),
+                ]
+            )
     header = [
         "method",
         "accuracy minus SVC's, points",
         "vectors",
+        "bytes, float32",
+        "int8",
         "fit time / SVC's",
         "speed / SVC's",
         "sets",
@@ -179,16 +165,8 @@ def ida_by_method(records: list[Record]) -> list[str]:
 
 def tables(records: list[Record]) -> list[str]:
     """Everything as lines of Markdown."""
-    lines = [
-        "# CompactSVC and CompactSVR beside the others",
-        "",
-        "`python benchmarks/compact.py`, where it is said how the others were searched; `--table` wrote this page from "
-        "`compact.jsonl`. One thread. Means over the splits, ± the standard error. Fit times include the search. Bytes "
-        "are the numbers a model consists of in float64, for LightGBM its text file; a scaler's numbers are not "
-        "counted. Predictions are those of `predict`, with scaling and input checks: so many a second on the test "
-        "rows, repeated to 20,000 where they are fewer, and the time of one row.",
-        "",
-    ]
+    lines = ["# CompactSVC and CompactSVR beside the others", "", ABOUT, "", SETTLED_ON, ""]
+    lines += ["![accuracy against bytes, all sets](compact/overview.png)", ""]
     summary = by_set(records, IDA)
     if summary:
         lines += [
@@ -209,75 +187,13 @@ def tables(records: list[Record]) -> list[str]:
             "",
             *summary,
         ]
+    lines += compact_sections.in_so_many_bytes(records)
+    lines += compact_sections.many_rows(records)
+    lines += compact_sections.regression(records)
+    lines += compact_sections.relevant_features(records)
     for name in MAIN:
         methods = by_method(records, name)
         if methods:
             lines += set_table(name, methods)
-            lines += [f"![{name}: score against vectors](compact/{name}.png)", ""]
+            lines += [f"![{name}: score against bytes](compact/{name}.png)", ""]
     return lines
-
-
-# Pictures
-
-
-def draw_pictures(records: list[Record], folder: Path) -> None:
-    """One picture a set: score against vectors, and which methods no other beats in both."""
-    plt = pyplot()
-    for name in MAIN:
-        methods = by_method(records, name)
-        if methods:
-            figure, ax = plt.subplots(figsize=(9.6, 4.2), layout="constrained")
-            draw_set(ax, name, methods)
-            write_picture(figure, folder / f"{name}.png", 110)
-
-
-def draw_set(ax: Any, name: str, methods: dict[str, list[Record]]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    regression = SETS[name].regression
-    points = []
-    for key, found in methods.items():
-        scores = values(found, "r2") if regression else 100.0 * values(found, "accuracy")
-        error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
-        vectors, score = values(found, "vectors").mean(), scores.mean()
-        style = {"color": COLOURS[key], "label": METHODS[key].label(regression)}
-        if np.isnan(vectors):
-            ax.axhline(score, linestyle="dotted", linewidth=1.4, **style)
-            continue
-        points.append((vectors, score))
-        ours = key == "compact"
-        ax.errorbar(vectors, score, yerr=error or None, fmt="*" if ours else "o", markersize=15 if ours else 7,
-                    markeredgecolor="white", markeredgewidth=0.8, capsize=2.5, linewidth=1.1, zorder=4 if ours else 3,
-                    **style)  # fmt: skip
-    front = pareto_front(points)
-    ax.plot(*zip(*front, strict=True), color=FAINT, linewidth=5, solid_capstyle="round", zorder=1)
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
-    ax.set_xlabel("vectors", color=INK)
-    ax.set_ylabel("R² on test rows" if regression else "accuracy on test rows, %", color=INK)
-    ax.set_title(name.removeprefix("ida_").removeprefix("reg_").replace("_", " "), loc="left", color=INK)
-    ax.grid(color=FAINT, linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.tick_params(which="both", colors=GREY, length=0)
-    for side, spine in ax.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(FAINT)
-    ax.legend(
-        frameon=False,
-        fontsize=8,
-        labelcolor=INK,
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-        labelspacing=0.9,
-    )
-
-
-def pareto_front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no other beats in both: fewer vectors and a higher score."""
-    front: list[tuple[float, float]] = []
-    for vectors, score in sorted(points, key=lambda point: (point[0], -point[1])):
-        if not front or score > front[-1][1]:
-            front.append((vectors, score))
-    return front
