@@ -61,6 +61,8 @@ format: $(VENV)/installed-dev
 # `bench` takes a few minutes, `bench-full` hours.
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/expansion.py
+	$(BIN)/python benchmarks/compact_speed.py --only digits
+	$(BIN)/python benchmarks/phone_book.py --only thirty_rows spirals pure_noise --fresh
 
 bench-full: bench
 	$(BIN)/python benchmarks/paper_iwamura_abe.py --full
@@ -70,6 +72,8 @@ bench-full: bench
 	$(BIN)/python benchmarks/paper_kobayashi.py
 	$(BIN)/python benchmarks/compact.py
 	$(BIN)/python benchmarks/compact.py --table --pictures
+	$(BIN)/python benchmarks/compact_speed.py
+	$(BIN)/python benchmarks/phone_book.py
 
 # The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
 # sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.

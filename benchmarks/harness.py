@@ -13,6 +13,7 @@ import os
 import platform
 import resource
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -98,11 +99,20 @@ def in_child(function: Callable[..., T], *arguments: Any, deadline: float | None
 
 
 def _answer(sender: Any, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         answer = None, function(*arguments)
     except Exception as error:
         answer = error, None
     sender.send(answer)
+
+
+def _end_with_parent() -> None:
+    """Nobody waits for an answer when the parent was ended from outside."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def versions(*, python: bool = False) -> str:

@@ -19,7 +19,10 @@ import compact_records
 import compact_report
 import compact_sections
 import compact_sets
+import compact_speed
 import harness
+import phone_book
+import phone_book_problems
 
 
 def test_a_child_answers_and_its_errors_arrive():
@@ -106,3 +109,78 @@ def test_units_of_the_generated_set_differ_and_only_few_features_matter():
     np.testing.assert_array_equal(many.y_test, alone.y_test)
     spread = many.X.std(axis=0)
     assert 10**5.8 < spread.max() / spread.min() < 10**6.2
+
+
+@pytest.mark.parametrize(
+    "name", ["thirty_rows", "spirals", "copies", "rare_class", "text", "units", "fields"]
+)
+def test_a_problem_is_the_same_each_time_and_its_test_rows_are_others(name):
+    problem = phone_book_problems.PROBLEMS[name]
+    data, again = phone_book_problems.draw(name), phone_book_problems.draw(name)
+    assert data.X.shape[0] == len(data.y) == problem.n
+    assert data.X_test.shape == (problem.n_test, data.X.shape[1])
+    assert abs(data.X - again.X).max() == 0
+    assert abs(data.X_test - again.X_test).max() == 0
+    np.testing.assert_array_equal(data.y, again.y)
+    assert abs(data.X[:10] - data.X_test[:10]).max() > 0
+
+
+def outcome(problem, method, right, seconds=10.0, **values):
+    """A line of the journal of benchmarks/phone_book.py."""
+    right = np.asarray(right, dtype=bool)
+    line = {
+        "problem": problem, "method": method, "n": phone_book_problems.PROBLEMS[problem].n, "finished": True,
+        "seconds": seconds, "accuracy": right.mean(), "balanced": 0.75, "vectors": 7, "n_test": len(right),
+        "right": np.packbits(right).tobytes().hex(),
+    }  # fmt: skip
+    return (problem, method), {**line, **values}
+
+
+def test_the_error_of_a_difference_is_that_of_the_pairs():
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.random((2, 1003)) < 0.8
+    gain, error = phone_book.paired(
+        outcome("spirals", "compact", ours)[1], outcome("spirals", "svc", theirs)[1]
+    )
+    gained = 100.0 * (ours.astype(float) - theirs)
+    assert gain == pytest.approx(gained.mean())
+    assert error == pytest.approx(gained.std(ddof=1) / np.sqrt(1003))
+
+
+def test_the_phone_book_ends_with_the_worst():
+    most, few = np.arange(2000) % 10 < 9, np.arange(2000) % 10 < 5
+    lines = dict(
+        [
+            outcome("thirty_rows", "svc", most),
+            outcome("thirty_rows", "compact", few, seconds=5.0),
+            outcome("spirals", "svc", most),
+            outcome("spirals", "compact", most, seconds=30.0),
+            outcome("rare_class", "compact", most),
+            (("rare_class", "svc"), {"n": 5000, "finished": False, "seconds": 1200.0}),
+        ]
+    )
+    page = phone_book.tables(lines)
+    last = [line for line in page if line.startswith("| **worst")]
+    assert last == [
+        "| **worst: thirty_rows, spirals** |  |  |  |  |  |  | -40.00 | 1.10 |  |  |  |  | 3.00 |"
+    ]
+    (rare,) = [line for line in page if line.startswith("| rare_class | 1 %")]
+    assert "not finished | 90.00 |" in rare
+    assert rare.endswith("| > 1,200 | 10.0 | < 0.01 |")
+    assert "| rare_class | not finished | 75.00 |" in page
+
+
+def test_the_page_of_speeds_has_means_for_two_and_for_several_classes():
+    def line(case, n_classes, compact):
+        both = {"compact": 0.9, "svc": 0.9}
+        seconds = {"compact": compact, "svc": 2.0}
+        return (case,), {"case": case, "n": 100, "n_features": 3, "n_classes": n_classes, "rounds": 1,
+                         "seconds": seconds, "accuracy": both, "vectors": {"compact": 3, "svc": 50}}  # fmt: skip
+
+    page = compact_speed.page(
+        dict([line("digits", 10, 4.0), line("banana", 2, 1.0), line("german", 2, 0.25)])
+    )
+    assert any(
+        row.startswith("| **several classes, geometric mean** |") and "| 2.00 |" in row for row in page
+    )
+    assert any(row.startswith("| **two classes, geometric mean** |") and "| 0.25 |" in row for row in page)
