@@ -33,12 +33,13 @@ PATIENCE = 30
 SHARE_HELD_OUT = 0.2
 LIGHTGBM_SEARCH_ROWS = 10_000
 
-# The network: weight decay and starting point are searched on held-out rows.
+# The network: weight decay is searched on held-out rows.
 ALPHA_VALUES = [1e-4, 1e-2, 1.0]
-N_STARTS = 3
-# Up to so many rows all of them are one batch and L-BFGS finds better weights than Adam does, and sooner.
-LBFGS_ROWS, LBFGS_ITERATIONS = 5000, 1000
-ADAM_EPOCHS = 200
+# Up to so many rows all of them are one batch: L-BFGS finds better weights than Adam does, and sooner, but the weights
+# depend on the start, of which there are a few.
+LBFGS_ROWS, LBFGS_ITERATIONS, LBFGS_STARTS = 5000, 1000, 3
+# Adam takes about so many steps of scikit-learn's 200 rows each; it ends before where the loss falls no more.
+ADAM_STEPS, ADAM_ROWS = 20_000, 200
 
 
 # LightGBM
@@ -137,7 +138,7 @@ def fit_mlp(job: Job) -> Fitted:
     machine = (MLPRegressor if job.regression else MLPClassifier)(
         hidden_layer_sizes=(units,),
         solver="lbfgs" if few else "adam",
-        max_iter=LBFGS_ITERATIONS if few else ADAM_EPOCHS,
+        max_iter=LBFGS_ITERATIONS if few else ADAM_STEPS * ADAM_ROWS // len(job.X),
         early_stopping=False,
     )
     estimator = scaled(job, machine)
@@ -145,7 +146,7 @@ def fit_mlp(job: Job) -> Fitted:
         job.X, job.y, test_size=SHARE_HELD_OUT, random_state=0, stratify=stratified(job, SHARE_HELD_OUT)
     )
     tried = []
-    for alpha, start in itertools.product(ALPHA_VALUES, range(N_STARTS)):
+    for alpha, start in itertools.product(ALPHA_VALUES, range(LBFGS_STARTS if few else 1)):
         chosen = {"alpha": alpha, "random_state": start}
         model = clone(estimator).set_params(**full_names(estimator, chosen)).fit(parts[0], parts[2])
         tried.append((model.score(parts[1], parts[3]), chosen))

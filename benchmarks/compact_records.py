@@ -48,6 +48,11 @@ def with_error(numbers: np.ndarray, digits: int, sign: str = "") -> str:
     return f"{numbers.mean():{sign}.{digits}f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.{digits}f}"
 
 
+def number_or_dash(number: float, digits: int) -> str:
+    """The text of a number, and a dash where there is none."""
+    return "-" if np.isnan(number) else f"{number:,.{digits}f}"
+
+
 def differences(rows: list[Record], others: list[Record], key: str) -> np.ndarray:
     """rows - others, on the splits that both have."""
     rows, others = together(rows, others)

@@ -8,7 +8,7 @@ import numpy as np
 
 import compact_sections
 from compact_methods import METHODS
-from compact_records import BASE, by_method, ratio, together, values, with_error
+from compact_records import BASE, by_method, number_or_dash, ratio, together, values, with_error
 from compact_sets import AGAIN, IDA, IDA_AGAIN, MAIN, MAX_VECTORS, SETS, THREADS
 from harness import Record, table
 
@@ -21,7 +21,8 @@ SETTLED_ON = (
 ABOUT = (
     "`python benchmarks/compact.py`, where it is said how the others were searched; `--table` wrote this page from "
     "`compact.jsonl`. One thread, unless two are named. Means over the splits, ± the standard error. Fit times include "
-    "the search. Bytes are those of the numbers a model consists of, four for each (float32) and one (int8), a "
+    "the search. Bytes are those of the numbers a model consists of, four for each (float32) and one (int8; "
+    "for CompactSVC and other models of this library with the float32 numbers that give the integers their units), a "
     "scaler's numbers not counted; for LightGBM they are its text file. Scores are those of the models as they were "
     'fitted, but for those of "in so many bytes", whose numbers are int8. Predictions are those of `predict`, with '
     "scaling and input checks: so many a second on the test rows, repeated to 20,000 where they are fewer, and the "
@@ -49,14 +50,13 @@ def set_table(name: str, methods: dict[str, list[Record]]) -> list[str]:
             if data.regression
             else [with_error(100.0 * values(found, "accuracy"), 2)]
         )
-        vectors = values(found, "vectors").mean()
         rows.append(
             [
                 METHODS[key].label(data.regression),
                 *cells,
-                "-" if np.isnan(vectors) else f"{vectors:,.1f}",
+                number_or_dash(values(found, "vectors").mean(), 1),
                 f"{values(found, 'bytes_float32').mean():,.0f}",
-                f"{values(found, 'bytes_int8').mean():,.0f}",
+                number_or_dash(values(found, "bytes_int8").mean(), 0),
                 f"{values(found, 'fit_seconds').mean():,.2f}",
                 f"{values(found, 'rows_per_second').mean():,.0f}",
                 f"{values(found, 'us_one_row').mean():,.0f}",
@@ -137,14 +137,13 @@ def ida_by_method(records: list[Record]) -> list[str]:
                 )
         if found:
             gain, vectors, float32, int8, fit, speed = np.array(found).mean(axis=0)
-            size = "-" if np.isnan(vectors) else f"{vectors:.1f}"
             rows.append(
                 [
                     method.label(),
                     f"{gain:+.2f}",
-                    size,
+                    number_or_dash(vectors, 1),
                     f"{float32:,.0f}",
-                    f"{int8:,.0f}",
+                    number_or_dash(int8, 0),
                     f"{np.exp(fit):.2f}",
                     f"{np.exp(speed):.1f} x",
                     str(len(found)),

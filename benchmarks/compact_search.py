@@ -64,11 +64,12 @@ class Size:
 
     @classmethod
     def of_numbers(cls, numbers: int) -> Size:
-        """Four bytes or one for each number."""
+        """Four bytes or one for each number: what a model of others takes at least."""
         return cls(4 * int(numbers), int(numbers))
 
     @classmethod
     def of_expansion(cls, expansion: KernelExpansion) -> Size:
+        """As `slimsvm.budget` counts: in int8 with the float32 numbers that give the integers their units."""
         # the one place that needs `number=` of slimsvm.budget
         return cls(
             stored_bytes(expansion.astype("float32")),

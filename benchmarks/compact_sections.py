@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compact_methods import METHODS, in_bytes
-from compact_records import by_method, together, values, with_error
+from compact_records import by_method, number_or_dash, together, values, with_error
 from compact_sets import (
     BUDGETS,
     COVTYPE_ROWS,
@@ -130,7 +130,7 @@ def _regression_numbers(methods: dict[str, list[Record]]) -> np.ndarray:
 
 def _regression_cells(numbers: np.ndarray) -> list[str]:
     digits = [4] * len(REGRESSORS) + [1, 1] + [2] * len(REGRESSORS)
-    return ["-" if np.isnan(x) else f"{x:,.{n}f}" for x, n in zip(numbers, digits, strict=True)]
+    return [number_or_dash(x, n) for x, n in zip(numbers, digits, strict=True)]
 
 
 def relevant_features(records: list[Record]) -> list[str]:
