@@ -1,6 +1,6 @@
 """Seconds that CompactSVC takes to fit, beside the search of an SVC by GridSearchCV.
 
-    SLIMSVM_DATA=<directory of *.npz> python benchmarks/compact_speed.py       all, about an hour
+    SLIMSVM_DATA=<directory of *.npz> python benchmarks/compact_speed.py       all, about half an hour
     python benchmarks/compact_speed.py --only digits                           no published data, a minute
 
 CompactSVC has its defaults. The SVC is searched over 5 values of C and 5 of gamma in five folds on all training rows,

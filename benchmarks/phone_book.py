@@ -1,6 +1,6 @@
 """CompactSVC at its defaults beside a searched SVC, on twenty generated problems of very different kind.
 
-    python benchmarks/phone_book.py                             every problem, about two hours
+    python benchmarks/phone_book.py                             every problem, in one hour or two
     python benchmarks/phone_book.py --only spirals text         these problems
     python benchmarks/phone_book.py --methods compact --fresh   again, CompactSVC only
     python benchmarks/phone_book.py --table                     results/phone_book.md from the records; runs nothing
@@ -113,15 +113,15 @@ def cell(name: str, method: str, search_rows: int) -> Record:
 # ---------------------------------------------------------------------------- running
 
 
-def run_svc(name: str, *, search_seconds: float = SEARCH_SECONDS, seconds: float = SVC_SECONDS) -> Record:
+def run_svc(name: str) -> Record:
     """With a search on all rows if it is in time, otherwise on a sample."""
     n = PROBLEMS[name].n
     if SEARCH_SAMPLE < n <= MOST_SEARCHED_ROWS:
         try:
-            return in_child(cell, name, "svc", n, deadline=search_seconds)
+            return in_child(cell, name, "svc", n, deadline=SEARCH_SECONDS)
         except TimeoutError:
             pass
-    return in_child(cell, name, "svc", min(n, SEARCH_SAMPLE), deadline=seconds)
+    return in_child(cell, name, "svc", min(n, SEARCH_SAMPLE), deadline=SVC_SECONDS)
 
 
 def run_cell(name: str, method: str) -> Record:

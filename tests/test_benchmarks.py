@@ -147,6 +147,24 @@ def test_the_error_of_a_difference_is_that_of_the_pairs():
     assert error == pytest.approx(gained.std(ddof=1) / np.sqrt(1003))
 
 
+def test_a_search_that_takes_too_long_is_made_on_a_sample(monkeypatch):
+    asked = []
+
+    def late(function, name, method, search_rows, *, deadline):
+        asked.append((search_rows, deadline))
+        raise TimeoutError
+
+    monkeypatch.setattr(phone_book, "in_child", late)
+    line = phone_book.run_cell("thirty_classes", "svc")  # 6,000 rows
+    assert asked == [(6000, phone_book.SEARCH_SECONDS), (5000, phone_book.SVC_SECONDS)]
+    assert line["finished"] is False
+    assert line["seconds"] == phone_book.SVC_SECONDS
+    asked.clear()
+    phone_book.run_cell("spirals", "svc")  # few rows: there is no smaller sample
+    phone_book.run_cell("many_rows", "svc")  # so many that no search of all is tried
+    assert asked == [(450, phone_book.SVC_SECONDS), (5000, phone_book.SVC_SECONDS)]
+
+
 def test_the_phone_book_ends_with_the_worst():
     most, few = np.arange(2000) % 10 < 9, np.arange(2000) % 10 < 5
     lines = dict(
