@@ -192,7 +192,7 @@ def fit_fastrvm(job: Job) -> Fitted:
     width = {"gamma": record["parameters"]["gamma"]}
     model, seconds = timed(lambda: scaled(job, kind(fit_intercept=True, **width)).fit(job.X, job.y))
     vectors = len(np.unique(last_steps(model)[0].relevance_))
-    size = bytes_for(vectors, n_features=job.n_features, dtype=np.float64)
+    size = bytes_for(vectors, n_features=job.n_features, number="float64")
     return Fitted(model, vectors, size, width, record["fit_seconds"] + seconds)
 
 
