@@ -11,6 +11,7 @@ from scipy import sparse
 from slimsvm import BudgetError, KernelExpansion, SlimsvmError
 from slimsvm.budget import bytes_for, max_vectors_for, single_row_latency_us, stored_bytes
 from slimsvm.kernels import RBF, Linear, Polynomial, Precomputed
+from slimsvm.rounding import NUMBERS
 
 
 def expansion(m=5, d=3, k=2, kernel=None, dtype=np.float64):
@@ -47,11 +48,18 @@ def test_stored_bytes_of_other_forms():
     st.integers(0, 5000),
     st.integers(1, 300),
     st.integers(1, 10),
-    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from(NUMBERS),
+    st.sampled_from([None, 1, 3]),
     st.booleans(),
 )
-def test_the_largest_number_of_vectors_fits_and_one_more_does_not(limit, d, k, dtype, per_feature):
-    shape = {"n_features": d, "n_outputs": k, "dtype": dtype, "n_widths": d if per_feature else 1}
+def test_the_largest_number_of_vectors_fits_and_one_more_does_not(limit, d, k, number, rank, per_feature):
+    shape = {
+        "n_features": d,
+        "n_outputs": k,
+        "number": number,
+        "n_widths": d if per_feature else 1,
+        "rank": rank,
+    }
     m = max_vectors_for(bytes=limit, **shape)
     assert m >= 0
     assert m == 0 or bytes_for(m, **shape) <= limit

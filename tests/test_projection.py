@@ -108,7 +108,9 @@ def test_the_verbs_of_an_expansion_know_it():
     single = f.astype(np.float32)
     assert single.projection.matrix.dtype == np.float32
     assert f.nbytes == 8 * (7 * 3 + 7 * 2 + 2 + 3 * 12 + 3)
-    assert stored_bytes(f) == f.nbytes + 8 == bytes_for(7, n_features=12, n_outputs=2, dtype=float, rank=3)
+    assert (
+        stored_bytes(f) == f.nbytes + 8 == bytes_for(7, n_features=12, n_outputs=2, number="float64", rank=3)
+    )
     stored = KernelExpansion.from_dict(f.to_dict())
     assert stored(X).tobytes() == f(X).tobytes()
     assert "x 3 of 12 features" in repr(f)

@@ -157,11 +157,13 @@ class Start:
             bytes=options.max_bytes - self.other_bytes,
             n_features=d,
             n_outputs=k,
-            dtype=dtype,
+            number=dtype.name,
             n_widths=n_widths,
         )
         if fits < 1:
-            least = self.other_bytes + bytes_for(1, n_features=d, n_outputs=k, dtype=dtype, n_widths=n_widths)
+            least = self.other_bytes + bytes_for(
+                1, n_features=d, n_outputs=k, number=dtype.name, n_widths=n_widths
+            )
             raise BudgetError(
                 f"max_bytes={options.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
                 f"{count(k, 'output')} takes {least} bytes in {dtype.name}. Raise it, or fit the model to float32."

@@ -254,7 +254,7 @@ class CompactFit:
         budgets = [dict.fromkeys(KINDS, largest) for _ in numbers]
         if model.max_bytes is not None:
             d, k = 1 if self.data.precomputed else d, self.data.Y.shape[1]
-            shape = {"n_features": d, "n_outputs": k, "dtype": dtype}
+            shape = {"n_features": d, "n_outputs": k, "number": dtype.name}
             budgets = [
                 {
                     kind: min(largest, max_vectors_for(bytes=model.max_bytes, n_widths=stored[kind], **shape))
@@ -267,7 +267,7 @@ class CompactFit:
                 raise BudgetError(
                     f"max_bytes={model.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
                     f"{count(k, 'output')} takes {bytes_for(1, n_widths=least, **shape)} bytes in "
-                    f"{np.dtype(dtype).name}. Raise it, choose fewer features, or give X as float32."
+                    f"{dtype.name}. Raise it, choose fewer features, or give X as float32."
                 )
         if model.max_latency_us is not None:
             fastest = self._fastest(max(budget[kind] for budget in budgets for kind in KINDS))

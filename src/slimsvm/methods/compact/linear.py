@@ -97,7 +97,8 @@ def sizes_for(
     """Numbers of vectors to try behind a projection to `rank` dimensions, within the limits; maybe none."""
     sizes = [max_vectors] if max_vectors is not None else [a * max(2, k) for a in VECTORS_A_CLASS]
     if max_bytes is not None:
-        fits = max_vectors_for(bytes=max_bytes, n_features=d, n_outputs=k, dtype=dtype, n_widths=1, rank=rank)
+        number = np.dtype(dtype).name
+        fits = max_vectors_for(bytes=max_bytes, n_features=d, n_outputs=k, number=number, rank=rank)
         sizes = [min(fits, MOST_A_CLASS * max(2, k) if max_vectors is None else max_vectors)]
     return [size for size in dict.fromkeys(min(size, n) for size in sizes) if size >= 1]
 
