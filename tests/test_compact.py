@@ -7,7 +7,6 @@ import pickle
 import re
 import warnings
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -33,15 +32,18 @@ from slimsvm.datasets import (
 )
 from slimsvm.losses import Squared
 from slimsvm.methods.compact import fitting, moved
-from slimsvm.methods.compact.choice import ladder
-from slimsvm.methods.compact.curve import Curve
+from slimsvm.methods.compact import latency as latency_of
+from slimsvm.methods.compact.compare import Paired
+from slimsvm.methods.compact.likelihood import likely_widths, negative_log_likelihood
 from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, points_of
+from slimsvm.methods.compact.plan import ladder, metrics_in_question, plan_for
 from slimsvm.methods.compact.ridge import ridge_search
-from slimsvm.methods.compact.settings import _smoothed_best
+from slimsvm.methods.compact.search import _Curve
 from slimsvm.readout import softmax
 from slimsvm.refinement import RbfModel, RoundedHinge
 from slimsvm.refinement.minibatch import refine_in_batches
+from slimsvm.rounding import rounded
 
 
 @parametrize_with_checks(
@@ -110,7 +112,7 @@ def test_few_or_noisy_rows_keep_what_ridge_regression_found(n_rows, capsys):
     if n_rows > 256:
         y = np.where(rng.random(n_rows) < 0.2, -y, y)
     model = CompactSVC(metric="one", verbose=1, random_state=0).fit(X, y)
-    found = re.search(r"width (\S+), C (\S+)", capsys.readouterr().out)
+    found = re.search(r"width (\S+), C ([^\s:]+)", capsys.readouterr().out)
     assert found is not None
     assert pytest.approx(float(found[2]), rel=1e-2) == model.C_
     # the features are on one scale: one width, in units of their mean variance
@@ -129,22 +131,156 @@ def test_a_size_that_is_wished_but_too_large_to_try_is_taken(monkeypatch):
     assert model.score(X, y) > 0.85
 
 
+def test_clearly_better_is_by_the_standard_error_of_the_difference():
+    paired = Paired(np.array([1.0, 1.0, 2.0]))
+    a, b = np.array([0.0, 0.2, 0.1]), np.array([0.1, 0.5, 0.2])
+    gain = paired.mean(b - a)
+    assert gain == pytest.approx(0.15)
+    z = gain / paired.standard_error(b - a)
+    assert paired.clearly_better(a, b, 0.99 * z)
+    assert not paired.clearly_better(a, b, 1.01 * z)
+    assert not paired.clearly_better(a, b, 0.0, unseen=0.16)
+    assert not paired.clearly_better(b, a, 0.0)
+    # two copies are a row of weight two
+    copies = Paired(np.ones(4))
+    assert copies.mean(np.array([0.1, 0.3, 0.1, 0.1])) == pytest.approx(gain)
+
+
 @pytest.mark.parametrize("step", [0.0, -0.0005, -0.01])
-def test_sizes_near_the_best(step):
+def test_the_smallest_that_is_nearly_as_good_as_the_best(step):
     rng = np.random.default_rng(0)
     mistakes = 0.2 * rng.standard_normal(400)  # of standard error 0.01: a quarter of that is not noticed
-    trial = SimpleNamespace(
-        mean=np.mean,
-        standard_error=lambda difference: difference.std() / 20.0,
-        mistakes=lambda outputs: outputs,
-        machine=SimpleNamespace(data=SimpleNamespace(classify=True)),
-    )
-    curve = Curve(trial, Setting(1.0, 1.0), 0.1, 100.0)
+    trial = Paired(np.ones(400))
+    curve = _Curve(trial, Setting(1.0, 1.0), 100.0)
     for at, size in enumerate([1, 2, 4, 8, 16]):
-        errors = mistakes + step * at
-        curve.add(size, errors, errors)
-    assert curve.smallest_near == (4 if step == -0.01 else 0)
-    assert curve.has_near(8) == (step != -0.01)
+        curve.sizes.append(size)
+        curve.errors.append(mistakes + step * at)
+        curve.mistakes.append(mistakes + step * at)
+    assert curve.smallest_enough(range(5), 0.0) == (4 if step == -0.01 else 0)
+
+
+PLANS = [
+    # few rows: ridge regression is trusted, and its width stays
+    (
+        {"n_rows": 200, "noise": 0.05},
+        {"rows": 200, "folds": 5, "trusted": True, "metrics": ("fixed", "per_feature")},
+    ),
+    (
+        {"n_rows": 900, "noise": 0.30},
+        {"rows": 900, "folds": 5, "trusted": True, "metrics": ("fixed", "per_feature")},
+    ),
+    (
+        {"n_rows": 900, "noise": 0.05},
+        {"folds": 5, "trusted": False, "metrics": ("one", "per_feature"), "compared": 12},
+    ),
+    ({"n_rows": 900, "noise": 0.05, "n_outputs": 10}, {"compared": 20}),
+    (
+        {"n_rows": 900, "noise": 0.30, "classify": False},
+        {"trusted": False, "metrics": ("fixed", "per_feature")},
+    ),
+    ({"n_rows": 50_000, "noise": 0.30}, {"rows": 10_000, "folds": 1, "trusted": False, "compared": 40}),
+]
+
+
+@pytest.mark.parametrize(("known", "wanted"), PLANS)
+def test_the_plan(known, wanted):
+    given = {
+        "n_features": 8,
+        "n_outputs": 1,
+        "classify": True,
+        "metrics": ("one", "per_feature"),
+        "most": 100,
+    }
+    plan = plan_for(**{**given, **known})
+    assert {name: getattr(plan, name) for name in wanted} == wanted
+    assert plan.sizes[-1] == 100
+    assert str(plan).startswith(f"plan: {plan.rows} rows")
+
+
+@pytest.mark.parametrize(
+    ("metric", "n_rows", "n_features", "moved", "found"),
+    [
+        ("auto", 500, 10, True, ("one", "per_feature")),
+        ("auto", 500, 1, True, ("one",)),
+        ("auto", 500, 500, True, ("one", "linear")),
+        ("auto", 5000, 10, True, ("one", "per_feature", "linear")),
+        ("auto", 5000, 500, True, ("linear",)),
+        ("auto", 500, 20_000, False, ("fixed", "linear")),
+        ("one", 5000, 500, True, ("one",)),
+        ("per_feature", 5000, 500, True, ("per_feature",)),
+        ("linear", 50, 5, True, ("linear",)),
+    ],
+)
+def test_metrics_in_question(metric, n_rows, n_features, moved, found):
+    assert (
+        metrics_in_question(metric, n_rows=n_rows, n_features=n_features, moved=moved, width_given=False)
+        == found
+    )
+
+
+def test_the_gradient_of_the_likelihood_equals_finite_differences():
+    rng = np.random.default_rng(0)
+    X, Y, level = rng.standard_normal((30, 4)), rng.standard_normal((30, 2)), rng.uniform(0.5, 2.0, 30)
+    start = np.concatenate([rng.standard_normal(4) - 1.0, [0.1, -1.0]])
+
+    def value(p):
+        return negative_log_likelihood(p[:-2], p[-2], p[-1], X, Y, level)
+
+    for i, step in enumerate(1e-6 * np.eye(6)):
+        difference = (value(start + step)[0] - value(start - step)[0]) / 2e-6
+        assert value(start)[1][i] == pytest.approx(difference, rel=1e-5, abs=1e-6)
+
+
+def test_the_likelihood_finds_the_features_that_matter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 12))
+    Y = (np.sin(2.0 * X[:, 3]) * X[:, 7])[:, None] + 0.05 * rng.standard_normal((200, 1))
+    widths = likely_widths(X, Y, np.ones(200), np.full(12, np.log(0.1)), 0.1)
+    assert set(np.argsort(-widths)[:2]) == {3, 7}
+
+
+def test_units_of_the_columns_do_not_matter():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((700, 10))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(700)
+    factor = 10.0 ** np.linspace(-3.0, 3.0, 10)
+    scores = [
+        CompactSVR(random_state=0, max_vectors=24).fit(A[:500], y[:500]).score(A[500:], y[500:])
+        for A in (X, X * factor, X * factor[::-1], X + 1000.0)
+    ]
+    assert min(scores) > 0.9
+    assert max(scores) - min(scores) < 0.04
+
+
+def test_the_search_serves_any_score():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 2))
+    rare = rng.random(800) < np.where(np.square(X).sum(axis=1) < 0.5, 0.4, 0.02)
+    y = np.where(rare, "rare", "common")
+    balanced = CompactSVC(scoring="balanced_accuracy", class_weight="balanced", random_state=0).fit(X, y)
+    assert balanced_accuracy_score(y, balanced.predict(X)) > 0.75
+    for scoring in ("roc_auc", "neg_log_loss"):
+        options = {"class_weight": "balanced", "max_vectors": 4, "random_state": 0}
+        model = CompactSVC(scoring=scoring, **options).fit(X, y)
+        assert roc_auc_score(y == "rare", model.decision_function(X)) > 0.7
+    target = np.sin(X[:, 0])
+    assert CompactSVR(scoring="r2", max_vectors=8, random_state=0).fit(X, target).score(X, target) > 0.95
+    with pytest.raises(ValueError, match="scoring"):
+        CompactSVC(scoring="no_such_score").fit(X, y)
+
+
+@pytest.mark.parametrize("number", ["float32", "int16", "int8", "int4"])
+@pytest.mark.parametrize("metric", ["one", "per_feature", "linear"])
+def test_the_model_holds_the_numbers_that_ship(banana, number, metric):
+    X, T, y, t = banana
+    options = {"metric": metric, "max_bytes": 400, "random_state": 0}
+    model = CompactSVC(number=number, **options).fit(X, y)
+    assert stored_bytes(model.expansion_, number) <= 400
+    again = rounded(model.expansion_, number).expansion
+    assert again(T).tobytes() == model.expansion_(T).tobytes()
+    assert model.score(T, t) > (0.8 if number == "int4" else 0.86)
+    values = CompactSVR(number=number, **options).fit(X, X[:, 0] * X[:, 1])
+    assert values.score(T, T[:, 0] * T[:, 1]) > (0.5 if number == "int4" else 0.9)
 
 
 def test_two_spirals_are_separated_by_sixty_vectors():
@@ -321,7 +457,7 @@ def test_latency_is_that_of_the_estimators_own_kernel(banana, kernel, monkeypatc
         measured.append((expansion, single_row_latency_us(expansion, **options)))
         return float(expansion.n_vectors)
 
-    monkeypatch.setattr(fitting, "single_row_latency_us", latency)
+    monkeypatch.setattr(latency_of, "single_row_latency_us", latency)
     options = {"max_vectors": 6, "refine": False, "random_state": 0}
     model = CompactSVC(kernel=kernel, max_latency_us=5.0, **options).fit(X, y)
     assert model.n_vectors_ <= 4  # 0.8 times 5 "microseconds"
@@ -337,7 +473,7 @@ def test_latency_of_sparse_rows_is_that_of_what_is_kept(banana, monkeypatch):
         kept.append((sparse.issparse(expansion.vectors), sparse.issparse(row)))
         return 1.0
 
-    monkeypatch.setattr(fitting, "single_row_latency_us", latency)
+    monkeypatch.setattr(latency_of, "single_row_latency_us", latency)
     for refine in (True, False):
         options = {"max_vectors": 2, "refine": refine, "random_state": 0}
         model = CompactSVC(max_latency_us=5.0, **options).fit(sparse.csr_array(X), y)
@@ -392,13 +528,14 @@ def test_a_limit_is_a_limit_and_not_a_wish(estimator, make, n):
         tried = model.path_[model.path_["n_vectors"] == model.n_vectors_]
         return tried[tried["error"].argmin()][["error", "standard_error"]]
 
-    bytes_of_one = stored_bytes(estimator(max_vectors=1, metric="one", random_state=0).fit(X, y).expansion_)
+    one = estimator(max_vectors=1, metric="one", random_state=0).fit(X, y)
+    bytes_of_one = stored_bytes(one.expansion_, "float32")
     for name, limits, size in (
         ("max_vectors", (1, 3, 6, 12, 20, 50), lambda model: model.n_vectors_),
         (
             "max_bytes",
             [int(f * bytes_of_one) for f in (1, 2, 4, 8, 16)],
-            lambda m: stored_bytes(m.expansion_),
+            lambda m: stored_bytes(m.expansion_, "float32"),
         ),
     ):
         errors = []
@@ -422,7 +559,7 @@ def test_what_is_kept_after_ctrl_c_is_within_the_limits(monkeypatch, when):
         with pytest.warns(ConvergenceWarning, match="was interrupted"):
             model = CompactSVC(on_interrupt="keep", random_state=0, **limits).fit(X, y)
         assert model.n_vectors_ <= 2
-        assert stored_bytes(model.expansion_) <= limits.get("max_bytes", np.inf)
+        assert stored_bytes(model.expansion_, "float32") <= limits.get("max_bytes", np.inf)
 
 
 def test_the_fast_path_gives_the_same(banana, model):
@@ -463,7 +600,7 @@ def interrupt_when(monkeypatch, when):
     monkeypatch.setattr(fitting.CompactFit, "say", say)
 
 
-MOMENTS = ["ridge", "error", "vectors, widths", "chosen"]
+MOMENTS = ["ridge", "error", "vectors, ", "chosen"]
 
 
 @pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])
@@ -630,16 +767,8 @@ def test_ridge_search_leaves_one_out():
 
 def test_the_ladder_ends_at_the_limit():
     assert ladder(1) == [1]
-    assert ladder(7) == [1, 2, 3, 4, 6, 7]
+    assert ladder(20) == [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20]
     assert ladder(20, halves=False) == [1, 2, 4, 8, 16, 20]
-
-
-def test_a_lonely_minimum_on_the_grid_is_not_trusted():
-    grid = np.full((3, 4), 0.2)
-    grid[0, 3] = 0.14
-    grid[1:, :3] = 0.15
-    assert _smoothed_best(grid) != (0, 3)
-    assert _smoothed_best(np.array([[0.3]])) == (0, 0)
 
 
 def test_blurred_errors_approach_mistakes():
@@ -672,7 +801,7 @@ def test_bytes_are_a_limit_for_every_kernel(kernel, max_bytes):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = CompactSVC(max_bytes=max_bytes, max_vectors=20, kernel=kernel, random_state=0).fit(X, y)
-    assert stored_bytes(model.expansion_) <= max_bytes
+    assert stored_bytes(model.expansion_, "float32") <= max_bytes
 
 
 def test_one_width_is_one_number():

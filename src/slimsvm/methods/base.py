@@ -61,6 +61,7 @@ class Run:
 
     estimator: Any
     progress: FitProgress
+    known: Any = None
 
     @cached_property
     def rng(self) -> np.random.Generator:
@@ -176,7 +177,7 @@ class KernelEstimator(TrainedEstimator):
             progress = FitProgress(self, len(self._stages), X, y, sample_weight)
             data, known = self._training_set(X, y, sample_weight)
             data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
-            run = Run(self, progress)
+            run = Run(self, progress, known)
             run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
             trained = self._train(data, self._kernel_for(data), run)
             vectors, iterations = (

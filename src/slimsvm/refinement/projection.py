@@ -5,35 +5,43 @@ With rows x centred, :math:`z = Px` and the Gaussian kernel of width one in the 
 .. math:: \frac{1}{n}\sum_{io} w_{io}\,\ell(y_{io}, f_o(x_i)) + \sum_o \lambda\, b_o^\top K_{VV} b_o + \delta\,|P|^2,
     \qquad f(x) = \sum_j b_j \exp(-|Px - v_j|^2) + c .
 
-The last term keeps the map from stretching the inputs until it knows every row by heart. Everything is matrix
-products in float32, in one thread: a batch is too short to be worth sharing.
+The last term keeps the map from stretching the inputs until it knows every row by heart. `refine_whole` takes all rows
+at once, `refine_in_batches` random ones, with matrix products in float32; a batch is cut in the same pieces whatever
+the number of threads, and their gradients are added in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from ..rows import Array, Rows
 from .adam import Adam, cosine
 from .losses import SmoothLoss
+from .objectives import factor_gram, minimise
 from .starts import cluster_centres
 
 BATCH_ROWS = 256
+# A batch is cut into this many pieces, which threads may share, where a piece has more than this many products of rows
+# and entries of vectors: with less, threads wait for each other.
+PIECES, PIECE_WORK = 2, 2e6
 # Squared distances beyond this count as this: numbers below the normal ones would take a hundred times as long.
 FARTHEST = 80.0
-# Steps of Adam: of coefficients and vectors, which are of the order of one, and of the matrix in units of its mean
-# entry.
-STEP, STEP_MATRIX = 0.03, 0.01
+# Steps of Adam: of coefficients in an orthonormal basis, of a vector as a whole in units of the kernel's width, and of
+# the matrix in units of its mean entry.
+STEP_COEF, STEP_VECTORS, STEP_MATRIX = 0.03, 0.2, 0.01
 WARM_UP = 200  # batches over which the step grows to its size, or a fifth of all where there are few
-# The norm of the function costs m^2, a batch m times its rows: it is looked at in every (NORM_SHARE m / rows)-th batch,
-# and counts for those between.
-NORM_SHARE = 4
+# Added to the diagonal of the vectors' kernel matrix: vectors that nearly coincide must not blow up in float32.
+RIDGE = 1e-4
+# How often progress is told.
+TOLD = 20
 # Squared distance of a row to its nearest vector at the start, in units of the kernel's width: the median.
-FIRST_DISTANCE = 0.5
+FIRST_DISTANCE = 0.25
 
 
 @dataclass(frozen=True)
@@ -153,7 +161,45 @@ def objective(
     )
 
 
-def refine_projection(
+def refine_whole(
+    model: ProjectedModel,
+    X: Rows,  # (n, d)
+    centre: Array,  # (d,)
+    Y: Array,  # (n, k)
+    weights: Array,  # (n, k), of mean one
+    loss: SmoothLoss,
+    terms: Terms,
+    *,
+    max_iter: int,
+    tol: float = 1e-5,
+) -> ProjectedModel:
+    """Move everything on all rows at once (L-BFGS), for problems small enough."""
+    unit = float(np.square(model.matrix).mean())
+    entry, L = np.sqrt(unit), _factor(model.vectors)
+    X, middle = X.astype(np.float64), np.asarray(centre, dtype=np.float64)
+
+    def unpack(parts: list[Array]) -> ProjectedModel:
+        M, V, T, b = parts
+        return ProjectedModel(entry * M, V, linalg.solve_triangular(L, T, lower=True, trans="T"), b)
+
+    def value_and_gradient(parts: list[Array]) -> tuple[float, list[Array]]:
+        value, (in_matrix, in_vectors, in_coef, in_intercept) = objective(
+            unpack(parts), X, middle, Y, weights, loss, terms, unit
+        )
+        in_basis = linalg.solve_triangular(L, in_coef, lower=True)
+        return value, [entry * in_matrix, in_vectors, in_basis, in_intercept]
+
+    start = [model.matrix / entry, model.vectors, L.T @ model.coef, model.intercept]
+    parts, _ = minimise(value_and_gradient, start, max_iter=max_iter, tol=tol)
+    return unpack(parts)
+
+
+def _factor(vectors: Array) -> Array:  # (m, m)
+    """The basis in which steps of the coefficients are counted: orthonormal for the vectors as they are."""
+    return factor_gram(gaussian(vectors, vectors) + RIDGE * np.eye(len(vectors)))
+
+
+def refine_in_batches(
     model: ProjectedModel,
     X: Rows,  # (n, d), float32
     centre: Array,  # (d,)
@@ -164,73 +210,96 @@ def refine_projection(
     *,
     n_steps: int,
     rng: np.random.Generator,
-    progress: Callable[[int], None] | None = None,
+    n_threads: int = 1,
+    progress: Callable[[float], None] | None = None,
 ) -> ProjectedModel:
     """Move everything by random batches (Adam); the step falls to zero along a cosine.
+
+    The norm of the function is that of its coefficients in the basis of the start: the vectors do not move far, and
+    coefficients are solved for exactly in the end.
 
     Parameters
     ----------
     n_steps : int
-        Batches; whole passes over the rows are made, at least one.
+        Batches of BATCH_ROWS rows; large models take larger batches, and fewer of them.
     progress : callable or None
-        Called with the number of each finished epoch.
+        Called now and then with the share that is done.
     """
     n = X.shape[0]
+    inverse = linalg.solve_triangular(_factor(model.vectors), np.eye(model.n_vectors), lower=True)
+    basis = inverse.astype(np.float32)
     variables = [
         np.array(part, dtype=np.float32)
-        for part in (model.matrix, model.vectors, model.coef, model.intercept)
+        for part in (
+            model.matrix,
+            model.vectors,
+            linalg.solve_triangular(inverse, model.coef, lower=True, trans="T"),
+            model.intercept,
+        )
     ]
     wanted, weight = np.asarray(Y, dtype=np.float32), np.asarray(weights, dtype=np.float32)
     middle = centre.astype(np.float32)
     entry = float(np.sqrt(np.square(variables[0]).mean()))
-    adam = Adam(variables, [STEP_MATRIX * entry, STEP, STEP, STEP])
-    decay, penalty = np.float32(2.0 * terms.decay / (entry**2 * variables[0].size)), np.float32(terms.penalty)
-    batch = min(BATCH_ROWS, n)
-    n_batches = max(1, n // batch)
-    n_epochs = max(1, round(n_steps / n_batches))
-    warm_up = min(WARM_UP, max(1, n_epochs * n_batches // 5))
-    rarely = max(1, NORM_SHARE * model.n_vectors // batch)
-    for epoch in range(n_epochs):
-        order = rng.permutation(n)
-        for b in range(n_batches):
-            here = ProjectedModel(*variables)
-            picked = np.sort(order[b * batch : (b + 1) * batch])
+    rank = model.matrix.shape[0]
+    adam = Adam(variables, [STEP_MATRIX * entry, STEP_VECTORS / np.sqrt(rank), STEP_COEF, STEP_COEF])
+    decay, penalty = np.float32(2.0 * terms.decay / (entry**2 * variables[0].size)), 2.0 * terms.penalty
+    n_pieces = PIECES if BATCH_ROWS * model.vectors.size > PIECE_WORK else 1
+    batch = min(n_pieces * BATCH_ROWS, n)
+    n_steps = max(1, n_steps // n_pieces)
+    warm_up = min(WARM_UP, max(1, n_steps // 5))
+    order, at = rng.permutation(n), 0
+    with ThreadPoolExecutor(min(n_threads, n_pieces)) as pool:
+        run = pool.map if min(n_threads, n_pieces) > 1 else map
+        for done in range(1, n_steps + 1):
+            if at + batch > n:
+                order, at = rng.permutation(n), 0
+            picked, at = np.sort(order[at : at + batch]), at + batch
+            matrix, vectors, T, intercept = variables
+            here = ProjectedModel(matrix, vectors, basis.T @ T, intercept)
 
-            def slope_of(F: Array, picked: Array = picked) -> tuple[float, Array]:
-                slope = weight[picked] * loss.derivative(wanted[picked], F)
-                return 0.0, (slope / batch).astype(np.float32, copy=False)
+            def of_piece(rows: Array, here: ProjectedModel = here) -> tuple[Any, ...]:
+                def slope_of(F: Array) -> tuple[float, Array]:
+                    slope = weight[rows] * loss.derivative(wanted[rows], F)
+                    return 0.0, (slope / batch).astype(np.float32, copy=False)
 
-            _, *gradients = row_gradients(here, X[picked], middle, slope_of)
-            done = epoch * n_batches + b + 1
-            gradients[0] = gradients[0] + decay * here.matrix
-            if done % rarely == 0:
-                _, norm_vectors, norm_coef = norm_gradients(here.vectors, here.coef)
-                gradients[1] = gradients[1] + rarely * penalty * norm_vectors
-                gradients[2] = gradients[2] + rarely * penalty * norm_coef
-            adam.step(gradients, cosine(done, n_epochs * n_batches, warm_up))
-        if progress is not None:
-            progress(epoch + 1)
-    return ProjectedModel(*(part.astype(np.float64) for part in variables))
+                return row_gradients(here, X[rows], middle, slope_of)
+
+            parts = list(run(of_piece, np.array_split(picked, n_pieces)))
+            in_matrix, in_vectors, in_coef, in_intercept = (
+                sum(part[i] for part in parts) for i in (1, 2, 3, 4)
+            )
+            gradients = [in_matrix + decay * matrix, in_vectors, basis @ in_coef + penalty * T, in_intercept]
+            adam.step(gradients, cosine(done, n_steps, warm_up))
+            if progress is not None and done % max(1, n_steps // TOLD) == 0:
+                progress(done / n_steps)
+    found = [part.astype(np.float64) for part in variables]
+    return ProjectedModel(found[0], found[1], inverse.T @ found[2], found[3])
 
 
-def first_projection(
+def placed(
+    matrix: Array,  # (r, d)
     X: Rows,  # (n, d)
     centre: Array,  # (d,)
+    Y: Array,  # (n, k)
+    weights: Array,  # (n, k)
     groups: Array,  # (n,)
-    rank: int,
     n_vectors: int,
-    n_outputs: int,
+    penalty: float,
     rng: np.random.Generator,
 ) -> ProjectedModel:
-    """Where refinement starts: principal components, cluster centres of each group in their image, no coefficients.
+    """Where refinement starts: cluster centres of each group in the image of a map, coefficients by ridge regression.
+
+    The map is multiplied by what makes the median squared distance of a row to its nearest vector FIRST_DISTANCE.
 
     Parameters
     ----------
     groups : array of shape (n,)
         Numbers from 0: each group gets its share of the vectors.
     """
-    matrix = principal_directions(X, centre, rank, rng)
-    Z = image(matrix, X, centre)
+    if X.shape[0] > FIRST_ROWS:
+        some = np.sort(rng.permutation(X.shape[0])[:FIRST_ROWS])
+        X, Y, weights, groups = X[some], Y[some], weights[some], groups[some]
+    Z = image(matrix, X.astype(np.float64), centre)
     vectors = cluster_centres(Z, groups, n_vectors, rng)
     nearest = np.concatenate(
         [
@@ -240,14 +309,20 @@ def first_projection(
     )
     typical = float(np.median(nearest[nearest > 0])) if (nearest > 0).any() else 1.0
     factor = np.sqrt(FIRST_DISTANCE / typical)
-    zeros = np.zeros((len(vectors), n_outputs))
-    return ProjectedModel(factor * matrix, factor * vectors, zeros, np.zeros(n_outputs))
+    Z, vectors = factor * Z, factor * vectors
+    A = np.column_stack([gaussian(Z, vectors), np.ones(len(Z))])
+    share = weights.mean(axis=1, keepdims=True) / len(Z)
+    normal = (A * share).T @ A
+    normal[:-1, :-1] += penalty * gaussian(vectors, vectors)
+    normal[np.diag_indices(len(normal))] += RIDGE * 1e-2 * np.trace(normal) / len(normal)
+    solved = linalg.solve(normal, (A * share).T @ Y, assume_a="pos")
+    return ProjectedModel(factor * matrix, vectors, solved[:-1], solved[-1])
 
 
 # Rows that say how far a row is from its nearest vector.
 NEAREST_ROWS = 4000
-# Rows from which the principal directions are taken.
-DIRECTION_ROWS = 10_000
+# Rows from which the principal directions are taken, and the first vectors.
+DIRECTION_ROWS, FIRST_ROWS = 10_000, 20_000
 
 
 def nearest_squared(Z: Array, vectors: Array) -> Array:  # (n,)

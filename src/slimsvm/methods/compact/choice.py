@@ -12,6 +12,7 @@ from .machines import Machine, Setting
 
 # What `path_` tells of each size that was tried.
 PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
+Table = list[tuple[str, int, float, float]]
 
 
 class EndedByCallback(Exception):
@@ -26,19 +27,35 @@ KEEPS: dict[str, tuple[type[BaseException], ...]] = {
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """Outputs of a model on held-out rows.
+
+    Parameters
+    ----------
+    outputs, rows, weight : arrays of shape (n_held, k), (n_held,), (n_held,)
+        With numbers and weights of the rows.
+    """
+
+    outputs: Array
+    rows: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
 class Choice:
-    """What was chosen, and how it did on held-out rows.
+    """What was chosen among models with widths, and how it did on held-out rows.
 
     Parameters
     ----------
     machine : Machine
-        With the chosen scaling.
     setting : Setting
     sizes : list of int
         Sizes to grow through; the last is the chosen one.
-    outputs, groups, weight : arrays of shape (n_held, k), (n_held,), (n_held,)
-        Held-out outputs of the chosen setting and size, with classes and weights.
-    table : list of (kind of widths, size, error, standard error)
+    held : HeldOut or None
+        Of the chosen setting and size; None if the search ended before.
+    errors : array of shape (n_held,) or None
+        By which it was compared.
+    table : list of (metric, size, error, standard error)
     interrupted : bool
     to_the_end : bool
         Whether the last fit goes on until nothing is gained. Where mistakes are many, ending early is part of what
@@ -48,10 +65,9 @@ class Choice:
     machine: Machine
     setting: Setting
     sizes: list[int]
-    outputs: Array
-    groups: Array
-    weight: Array
-    table: list[tuple[str, int, float, float]] = field(default_factory=list)
+    held: HeldOut | None = None
+    errors: Array | None = None
+    table: Table = field(default_factory=list)
     interrupted: bool = False
     to_the_end: bool = True
 
@@ -62,39 +78,33 @@ class Limits:
 
     Parameters
     ----------
-    most : mapping
-        The most vectors, by kind of widths: 0 where not even one is allowed.
+    budgets : sequence of mappings
+        For each scaling the most vectors that are allowed, by metric: 0 where not even one is.
     width, penalty : float or None
-    kinds : tuple of str
-        Kinds of widths to choose from, the ones that learn less first.
+    metrics : tuple of str
+        To choose from, the ones that learn less first.
     wished : bool
         Whether the user has named a number of vectors: if it is too large to be tried, it is taken where the largest
         that was tried is the best.
-    binding : bool
-        Whether it is known that the model would be larger without these limits: then the best size up to them is taken,
-        and not the smallest that is nearly as good.
     """
 
-    most: Mapping[str, int]
+    budgets: tuple[Mapping[str, int], ...]
     width: float | None
     penalty: float | None
-    kinds: tuple[str, ...]
+    metrics: tuple[str, ...]
     wished: bool = False
-    binding: bool = False
 
-    def within(self, budget: Mapping[str, int]) -> Limits:
-        """The same with no more vectors than this for each kind, without the kinds that have none."""
-        kinds = tuple(kind for kind in self.kinds if budget[kind] > 0)
-        return replace(self, most=budget, kinds=kinds)
+    @property
+    def most(self) -> int:
+        """The most vectors that any model may have."""
+        return max(budget[metric] for budget in self.budgets for metric in self.metrics)
 
+    def allowed(self, setting: Setting) -> int:
+        """The most vectors of a model with this setting."""
+        return self.budgets[min(setting.scaling, len(self.budgets) - 1)][setting.widths]
 
-def ladder(largest: int, *, halves: bool = True) -> list[int]:
-    """Sizes 1, 2, 3, 4, 6, 8, 12, ... up to and including `largest`; without halves 1, 2, 4, 8, ...
-
-    Examples
-    --------
-    >>> ladder(10)
-    [1, 2, 3, 4, 6, 8, 10]
-    """
-    sizes = {largest, *(2**i for i in range(31)), *(3 * 2**i for i in range(30) if halves)}
-    return sorted(size for size in sizes if size <= largest)
+    def free(self, most: int) -> Limits:
+        """The same with `most` vectors for every model."""
+        return replace(
+            self, budgets=tuple(dict.fromkeys(budget, most) for budget in self.budgets), wished=False
+        )

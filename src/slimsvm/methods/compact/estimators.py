@@ -7,23 +7,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ...calibration import fit_temperature
 from ...kernels import Kernel, as_kernel
 from ...losses import Squared, SquaredHinge
-from ...readout import Probability
+from ...readout import Probability, ValueReadout, label_readout
 from ...refinement import RoundedHinge, RoundedInsensitive
+from ...rounding import NUMBERS
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..fitted import ProbabilitiesMixin
 from ..progress import CallbackSupportMixin
 from .fitting import STAGES, CompactFit
-from .linear import train_linear
 from .observations import of_mean_one
-from .search import SETTING_ROWS
+from .plan import SOME_ROWS
+from .scoring import score_by
 
 _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
@@ -35,6 +37,8 @@ _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
     "rank": [Interval(Integral, 1, None, closed="left"), None],
     "refine": ["boolean"],
     "scale": ["boolean"],
+    "number": [StrOptions(set(NUMBERS)), None],
+    "scoring": [StrOptions(set(get_scorer_names())), callable, None],
     "on_interrupt": [StrOptions({"raise", "keep"})],
     "verbose": ["verbose"],
 }
@@ -87,8 +91,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         The most vectors. Without a limit, and with one that it meets, the model is the smallest that is nearly as good
         as the best (of at most 512 vectors); otherwise it is the best one within the limit.
     max_bytes : int or None, default=None
-        The most bytes of the numbers the model consists of, in the dtype of X (`slimsvm.budget.stored_bytes`:
-        what constant tables in C take); a limit like `max_vectors`.
+        The most bytes of the numbers the model consists of, in the format `number`
+        (`slimsvm.budget.stored_bytes`: what constant tables in C take); a limit like `max_vectors`.
     max_latency_us : float or None, default=None
         The most microseconds for one row like those of X through `expansion_` with this kernel, measured on this
         machine. `predict` adds one or two for an RBF kernel and a plain array of the model's dtype, and scikit-learn's
@@ -100,10 +104,17 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     metric : {"auto", "one", "per_feature", "linear"}, default="auto"
         How inputs are measured before the kernel: one width (for scaled inputs), one for each feature, or a projection,
         a linear map to `rank` dimensions that is learnt together with the vectors, which lie in its image. "auto"
-        decides between the first two by cross-validation, for up to 128 features. "linear" pays with many rows of many
-        features (pixels, say): a fraction of the bytes and of the training time; it takes CSR rows of any width.
+        decides by cross-validation: between the first two for up to 128 features, and a projection with more features,
+        or more than 2,000 rows. It takes CSR rows of any width.
     rank : int or None, default=None
         Dimensions of the image for metric="linear"; None chooses.
+    number : {"float64", "float32", "int16", "int8", "int4"} or None, default=None
+        What the numbers of the model are to be shipped as. The fitted model has numbers rounded to that format, its
+        coefficients solved for again after vectors and metric were rounded, so that `predict` is what ships. None
+        counts bytes as float32 and leaves the numbers in the precision of X.
+    scoring : str, callable or None, default=None
+        What the search is to make large, such as "balanced_accuracy": any scorer of scikit-learn, on outputs for rows
+        that were held out. None is the share of right answers.
     refine : bool, default=True
         Whether the vectors move. False keeps training rows, and so does any kernel but "rbf", and CSR input that
         would take more than 512 MiB when dense.
@@ -161,6 +172,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         gamma: Any = None,
         metric: str = "auto",
         rank: int | None = None,
+        number: str | None = None,
+        scoring: Any = None,
         refine: bool = True,
         kernel: Any = "rbf",
         degree: int = 3,
@@ -179,6 +192,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.gamma = gamma
         self.metric = metric
         self.rank = rank
+        self.number = number
+        self.scoring = scoring
         self.refine = refine
         self.kernel = kernel
         self.degree = degree
@@ -192,15 +207,15 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         # wrong labels matter less among many rows, and the squared hinge reached more on the large sets we tried
-        loss = RoundedHinge() if data.n <= SETTING_ROWS else SquaredHinge()
-        fit = CompactFit(self, data, loss, run)
-        if self.metric == "linear":
-            trained, found = train_linear(self, data, SquaredHinge(), run, fit.spread)
-            factor = fit_temperature(found.outputs, data.codes[found.rows], data.weight[found.rows])
-            return replace(trained, probability=Probability("softmax", factor))
-        trained, choice = fit.train()
-        enough = len(choice.outputs) > 0
-        factor = fit_temperature(choice.outputs, choice.groups, choice.weight) if enough else 1.0
+        loss = RoundedHinge() if data.n <= SOME_ROWS else SquaredHinge()
+        score = None
+        if self.scoring is not None:
+            readout = label_readout(run.known)
+            score = score_by(self.scoring, readout, run.known[data.codes], data.weight, classify=True)
+        trained, held = CompactFit(self, data, loss, run, score=score).train()
+        factor = 1.0
+        if held is not None:
+            factor = fit_temperature(held.outputs, data.codes[held.rows], held.weight)
         return replace(trained, probability=Probability("softmax", factor))
 
     @property
@@ -216,8 +231,8 @@ class CompactSVR(Compact, KernelRegressor):
 
     Parameters
     ----------
-    max_vectors, max_bytes, max_latency_us, C, gamma, metric, rank, refine, kernel, degree, coef0, scale, \
-on_interrupt, verbose, random_state, n_jobs
+    max_vectors, max_bytes, max_latency_us, C, gamma, metric, rank, number, scoring, refine, kernel, degree, coef0, \
+scale, on_interrupt, verbose, random_state, n_jobs
         As in `CompactSVC`; C counts targets in units of their standard deviation.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
     epsilon : float, default=0.1
@@ -253,6 +268,8 @@ on_interrupt, verbose, random_state, n_jobs
         gamma: Any = None,
         metric: str = "auto",
         rank: int | None = None,
+        number: str | None = None,
+        scoring: Any = None,
         refine: bool = True,
         loss: str = "squared",
         epsilon: float = 0.1,
@@ -272,6 +289,8 @@ on_interrupt, verbose, random_state, n_jobs
         self.gamma = gamma
         self.metric = metric
         self.rank = rank
+        self.number = number
+        self.scoring = scoring
         self.refine = refine
         self.loss = loss
         self.epsilon = epsilon
@@ -298,7 +317,9 @@ on_interrupt, verbose, random_state, n_jobs
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())
             loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
-        fit = CompactFit(self, data, loss, run, (unit, centre))
-        if self.metric == "linear":
-            return train_linear(self, data, loss, run, fit.spread, (unit, centre))[0]
-        return fit.train()[0]
+        score = None
+        if self.scoring is not None:
+            targets = data.Y[:, 0] if run.known else data.Y
+            # scores do not depend on the unit of the targets, or only by a factor
+            score = score_by(self.scoring, ValueReadout(run.known), targets, data.weight, classify=False)
+        return CompactFit(self, data, loss, run, (unit, centre), score).train()[0]

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ...budget import bytes_for, kernel_numbers, max_vectors_for, single_row_latency_us
+from ...budget import bytes_for, kernel_numbers, max_vectors_for
 from ...errors import BudgetError
 from ...expansion import KernelExpansion
 from ...kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_gamma
@@ -20,28 +20,23 @@ from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
-from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, Limits
+from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, HeldOut, Limits
+from .latency import fastest
+from .linear import PENALTY, LinearLimits, LinearMaps
 from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .observations import Observations, of_mean_one, points_of
-from .search import LARGEST, choose
+from .plan import LARGEST, metrics_in_question
+from .scaling import can_be_dense, spread_of
+from .search import BETTER, choose
 from .selected import RowModel, SelectedRows
+from .shipped import shipped
+from .trial import Trial
 
-# CSR rows are made dense, so that vectors can move, if they then take at most this.
-DENSE_BYTES = 2**29
-# metric="auto" tries a width for each of at most this many features: those of more, such as pixels, are learnt
-# at a cost that has not paid.
-LEARNT_FEATURES = 128
-# A feature whose standard deviation is more than this many times what its quartiles say has gross outliers.
-OUTLIERS = 10.0
 # Features whose variances are within this factor are on one scale already.
 SAME_SCALE = 2.0
-# Standard deviations between the quartiles of a normal distribution.
-QUARTILES = 1.349
 # What a fit consists of, as callbacks see it.
 STAGES = ("search of settings and sizes", "last refinement")
-# A measured latency may vary by this share; models are kept that far below the limit.
-LATENCY_MARGIN = 0.8
 
 
 @dataclass
@@ -58,6 +53,9 @@ class CompactFit:
     run : Run
     target_scale : pair
         What the outputs are multiplied by, and what is added to them, to be in the units of the targets.
+    score : callable or None
+        From held-out outputs and numbers of their rows to what the search is to make large, where that is not the share
+        of right answers.
     """
 
     model: Any
@@ -65,6 +63,7 @@ class CompactFit:
     loss: Any
     run: Run
     target_scale: tuple[Any, Any] = (1.0, 0.0)
+    score: Any = None
 
     def __post_init__(self) -> None:
         # the penalties that are tried suit weights around one; `C` and `C_` count weights as they were given
@@ -74,67 +73,145 @@ class CompactFit:
     @cached_property
     def moved(self) -> bool:
         """Whether the vectors move."""
-        return self.model.refine and self.model.kernel == "rbf" and _can_be_dense(self.data.X)
+        return self.model.refine and self.model.kernel == "rbf" and can_be_dense(self.data.X)
 
     def say(self, text: str) -> None:
         """Print what was found, if that is wanted."""
         self.run.say(text)
 
-    def train(self) -> tuple[Trained, Choice]:
-        """Search, then train at the size that was chosen."""
-        rng, progress = self.run.rng, self.run.progress
+    def train(self) -> tuple[Trained, HeldOut | None]:
+        """Search, then train what was chosen; with its outputs on held-out rows."""
+        progress = self.run.progress
+        progress.stage(STAGES[0])
+        metrics = self._metrics
+        widths = tuple(metric for metric in metrics if metric != "linear")
+        choice: Choice | None = None
+        trial: Trial | None = None
+        if widths:
+            machine: Machine = self._moved() if self.moved else self._selected()
+            limits = Limits(
+                tuple(self._budgets), self._given_width(), self._penalty, widths,
+                wished=self.model.max_vectors is not None,
+            )  # fmt: skip
+            choice, trial = choose(
+                machine, limits, self.run.rng, n_threads=self.run.n_threads, report=self._report, keeps=self._keeps,
+                score=self.score,
+            )  # fmt: skip
+        if "linear" in metrics and not (choice and choice.interrupted):
+            linear = self._linear(choice, trial)
+            if linear is not None:
+                return linear
+        assert choice is not None
+        return self._last(choice), choice.held
+
+    @property
+    def _number(self) -> str:
+        """What bytes are counted in."""
+        return self.model.number or "float32"
+
+    def _finished(self, expansion: KernelExpansion, loss: Any, penalty: float) -> KernelExpansion:
+        """The expansion in the numbers that ship, with outputs in the units of the targets."""
+        if self.model.number is not None:
+            expansion = shipped(
+                expansion, self.model.number, self.data, loss, penalty, n_threads=self.run.n_threads
+            )
+        unit, centre = (
+            self.target_scale
+        )  # a factor for all coefficients of an output keeps them on their grid
+        coef, intercept = expansion.coef * unit, expansion.intercept * unit + centre
+        dtype = expansion.coef.dtype
+        return replace(expansion, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
+
+    @property
+    def _keeps(self) -> tuple[type[BaseException], ...]:
+        return KEEPS[self.model.on_interrupt]
+
+    @property
+    def _penalty(self) -> float | None:
+        return None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
+
+    def _report(self, text: str) -> None:
+        self.say(text)
+        # a callback may ask to stop once there is something to keep
+        if self.run.progress.step(text):
+            raise EndedByCallback
+
+    def _linear(self, choice: Choice | None, trial: Trial | None) -> tuple[Trained, HeldOut] | None:
+        """The model with a projection, if it is clearly better than what was chosen among those with widths."""
+        model, data, rng = self.model, self.data, self.run.rng
+        penalty = PENALTY if self._penalty is None else self._penalty
+        maps = LinearMaps(
+            self._observations(data.X), self.spread,
+            LinearLimits(model.rank, model.max_vectors, model.max_bytes, penalty, self._number),
+            n_threads=self.run.n_threads, report=self._report, score=self.score,
+        )  # fmt: skip
+        try:
+            found, held = maps.choose(rng, trial)
+        except self._keeps:
+            if choice is None:
+                raise
+            return None
+        if choice is not None and choice.errors is not None and trial is not None:
+            errors = trial.errors(held.outputs)
+            if not trial.clearly_better(errors, choice.errors, BETTER):
+                return None
+        self.say(f"chosen: {found.shape}")
+        self.run.progress.stage(STAGES[1])
+        table = (choice.table if choice is not None else []) + maps.table
+        interrupted = False
+        try:
+            expansion, n_steps = maps.last(found, rng)
+        except self._keeps:
+            expansion, n_steps, interrupted = maps.expansion(found.model, found.shape), 0, True
+            self._warn_of_interruption(expansion.n_vectors)
+        if data.classify and not interrupted:
+            self._warn_of_one_class(expansion(data.X, n_threads=self.run.n_threads))
+        expansion = self._finished(expansion, self.loss, penalty)
+        extras = {"C_": 1.0 / (penalty * self.weight_unit), "path_": np.array(table, dtype=PATH_FIELDS)}
+        return Trained(expansion, None, max(1, n_steps), extras=extras), held
+
+    def _last(self, choice: Choice) -> Trained:
+        """The model that was chosen among those with widths, trained on all rows."""
+        progress = self.run.progress
         best: tuple[Any, int] | None = None  # model and iterations
-        searching = True
+        self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, {choice.setting.widths}")
+        interrupted = progress.stage(STAGES[1]) or choice.interrupted
 
         def report(text: str) -> None:
             self.say(text)
-            # a callback may ask to stop once there is something to keep
-            if progress.step(text) and (searching or best is not None):
+            if progress.step(text) and best is not None:
                 raise EndedByCallback
 
-        progress.stage(STAGES[0])
-        machine: Machine = self._moved() if self.moved else self._selected()
-        keeps = KEEPS[self.model.on_interrupt]
-        penalty = None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
-        looked_at = max(
-            min(self.data.n, LARGEST), *(most for budget in self._budgets for most in budget.values())
-        )
-        limits = Limits(
-            dict.fromkeys(KINDS, looked_at), self._given_width(), penalty, self._kinds(),
-            wished=self.model.max_vectors is not None,
-        )  # fmt: skip
-        choice = choose(
-            machine, limits, self._budgets, rng, n_threads=self.run.n_threads, report=report, keeps=keeps
-        )
-        searching = False
-        self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, widths {choice.setting.widths}")
-        interrupted = progress.stage(STAGES[1]) or choice.interrupted
         try:
             for best in choice.machine.last(
-                choice.setting, choice.sizes, rng, report, to_the_end=choice.to_the_end
+                choice.setting, choice.sizes, self.run.rng, report, to_the_end=choice.to_the_end
             ):
                 if interrupted:
                     break
                 if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
                     raise EndedByCallback
-        except keeps:
+        except self._keeps:
             if best is None:
                 raise
             interrupted = True
         assert best is not None
         if interrupted:
-            warnings.warn(
-                f"{self.run.name} was interrupted; the model has {count(best[0].n_vectors, 'vector')}, chosen by "
-                "what was known by then. Fit again without interruption for the best one.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
+            self._warn_of_interruption(best[0].n_vectors)
         if self.data.classify and not interrupted:
             self._warn_of_one_class(choice.machine.outputs(best[0], np.arange(self.data.n)))
         chosen_C = 1.0 / (choice.setting.penalty * self.weight_unit)
         extras = {"C_": chosen_C, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
-        expansion, support = self._expansion(best[0], choice)
-        return Trained(expansion, support, max(1, int(best[1])), extras=extras), choice
+        expansion, support = self._expansion(best[0])
+        expansion = self._finished(expansion, choice.machine.data.loss, choice.setting.penalty)
+        return Trained(expansion, support, max(1, int(best[1])), extras=extras)
+
+    def _warn_of_interruption(self, n_vectors: int) -> None:
+        warnings.warn(
+            f"{self.run.name} was interrupted; the model has {count(n_vectors, 'vector')}, chosen by what was known by "
+            "then. Fit again without interruption for the best one.",
+            ConvergenceWarning,
+            stacklevel=8,
+        )
 
     def _warn_of_one_class(self, outputs: Array) -> None:  # (n, k)
         """Say so if every row is given the same class."""
@@ -144,18 +221,31 @@ class CompactFit:
                 f"{self.run.name} predicts one class only, for all rows it was trained on. If the others matter, "
                 'class_weight="balanced" lets every class count alike, in training and in the search.',
                 UserWarning,
-                stacklevel=7,
+                stacklevel=8,
             )
 
-    def _kinds(self) -> tuple[str, ...]:
-        """Kinds of widths to try."""
-        if not self.moved:
-            return ("fixed",)
-        if self.model.metric == "per_feature":
-            return ("per_feature",)
-        one = "one" if self.model.gamma is None else "fixed"
-        both = self.model.metric == "auto" and 1 < self.data.X.shape[1] <= LEARNT_FEATURES
-        return (one, "per_feature") if both else (one,)
+    @cached_property
+    def _metrics(self) -> tuple[str, ...]:
+        """Metrics to choose from, the simplest first."""
+        model = self.model
+        wanted = model.metric
+        learnt = model.kernel == "rbf" and model.refine and model.max_latency_us is None
+        if wanted == "linear" and (not learnt or model.gamma is not None):
+            raise ValueError(
+                "metric='linear' learns the widths of kernel='rbf' in the image of its projection: it goes with "
+                "refine=True and gamma=None, and its budgets are max_vectors and max_bytes."
+            )
+        n, d = self.data.X.shape
+        found = metrics_in_question(
+            wanted, n_rows=n, n_features=d, moved=self.moved, width_given=model.gamma is not None
+        )
+        if not learnt:
+            found = tuple(metric for metric in found if metric != "linear")
+        return found or ("one" if self.moved else "fixed",)
+
+    @property
+    def _widths(self) -> tuple[str, ...]:
+        return tuple(metric for metric in self._metrics if metric != "linear") or KINDS
 
     def _given_width(self) -> float | None:
         """The width that `gamma` names; one width for each feature is the scaling's, and the factor on it 1."""
@@ -181,7 +271,7 @@ class CompactFit:
         """What the features are divided by."""
         if not self.model.scale:
             return np.ones(self.data.X.shape[1])
-        return _spread(self._dense if self.moved else self.data.X, self.data.weight)
+        return spread_of(self._dense if self.moved else self.data.X, self.data.weight)
 
     @cached_property
     def _dense(self) -> Array:  # (n, d)
@@ -247,14 +337,14 @@ class CompactFit:
     @cached_property
     def _budgets(self) -> list[dict[str, int]]:
         """For each scaling the most vectors that the budgets allow, by kind of widths."""
-        model, dtype = self.model, self.data.X.dtype
+        model = self.model
         n, d = self.data.X.shape
         largest = min(n, LARGEST if model.max_vectors is None else model.max_vectors)
         numbers = [self._kernel_numbers(shape) for shape in (self._shapes if self.moved else [None])]
         budgets = [dict.fromkeys(KINDS, largest) for _ in numbers]
         if model.max_bytes is not None:
             d, k = 1 if self.data.precomputed else d, self.data.Y.shape[1]
-            shape = {"n_features": d, "n_outputs": k, "number": dtype.name}
+            shape = {"n_features": d, "n_outputs": k, "number": self._number}
             budgets = [
                 {
                     kind: min(largest, max_vectors_for(bytes=model.max_bytes, n_widths=stored[kind], **shape))
@@ -262,16 +352,18 @@ class CompactFit:
                 }
                 for stored in numbers
             ]
-            if not any(budget[kind] for budget in budgets for kind in self._kinds()):
-                least = min(stored[kind] for stored in numbers for kind in self._kinds())
+            if not any(budget[kind] for budget in budgets for kind in self._widths):
+                least = min(stored[kind] for stored in numbers for kind in self._widths)
                 raise BudgetError(
                     f"max_bytes={model.max_bytes} is too small: a model of one vector with {count(d, 'feature')} and "
                     f"{count(k, 'output')} takes {bytes_for(1, n_widths=least, **shape)} bytes in "
-                    f"{dtype.name}. Raise it, choose fewer features, or give X as float32."
+                    f"{self._number}. Raise it, choose fewer features, or a smaller number format."
                 )
         if model.max_latency_us is not None:
-            fastest = self._fastest(max(budget[kind] for budget in budgets for kind in KINDS))
-            budgets = [{kind: min(most, fastest) for kind, most in budget.items()} for budget in budgets]
+            most = fastest(
+                model, self.data, max(budget[kind] for budget in budgets for kind in KINDS), moved=self.moved
+            )
+            budgets = [{kind: min(own, most) for kind, own in budget.items()} for budget in budgets]
         return budgets
 
     def _kernel_numbers(self, shape: Array | None) -> dict[str, int]:
@@ -281,79 +373,14 @@ class CompactFit:
         in_proportion = np.size(one_if_equal(shape / np.square(self.spread)))
         return {"fixed": in_proportion, "one": in_proportion, "per_feature": len(shape)}
 
-    def _widest_kernel(self, d: int) -> Kernel:
-        """The kernel with as many widths as it may have for d features."""
-        model = self.model
-        per_feature = isinstance(model.kernel, str) and model.kernel in ("rbf", "laplacian")
-        return as_kernel(model.kernel, (1.0,) * d if per_feature else 1.0, model.degree, model.coef0)
-
-    def _fastest(self, largest: int) -> int:
-        """The most vectors whose single-row latency, measured here, stays below the limit.
-
-        The models measured have training rows as vectors and the estimator's kernel; the row is a training row.
-        """
-        model, X, dtype = self.model, self.data.X, self.data.X.dtype
-        wanted = LATENCY_MARGIN * model.max_latency_us
-        d, k = X.shape[1], self.data.Y.shape[1]
-        kernel = self._widest_kernel(d)
-        row = X[:1]
-
-        def latency(m: int) -> float:
-            vectors: Rows = np.arange(m)[:, None] if self.data.precomputed else X[:m]
-            if self.moved and sparse.issparse(vectors):
-                vectors = vectors.toarray()
-            coef = np.ones((m, k), dtype=dtype)
-            expansion = KernelExpansion(kernel, vectors, coef, np.zeros(k, dtype=dtype))
-            return single_row_latency_us(expansion, row=row)
-
-        if latency(largest) <= wanted:
-            return largest
-        least = latency(1)
-        if least > wanted:
-            raise BudgetError(
-                f"max_latency_us={model.max_latency_us:g} is too small: one row of {count(d, 'feature')} takes "
-                f"{least / LATENCY_MARGIN:.3g} microseconds on this machine with a single vector. Raise it to at "
-                "least that."
-            )
-        low, high = 1, largest
-        while high - low > max(1, low // 16):
-            middle = (low + high) // 2
-            low, high = (middle, high) if latency(middle) <= wanted else (low, middle)
-        return low
-
-    def _expansion(self, found: Any, choice: Choice) -> tuple[KernelExpansion, Array | None]:
-        """What was found, in the units of X and of the targets, and the rows its vectors were."""
-        unit, centre = self.target_scale
-        coef, intercept = found.coef * unit, found.intercept * unit + centre
+    def _expansion(self, found: Any) -> tuple[KernelExpansion, Array | None]:
+        """What was found, in the units of X, and the rows its vectors were."""
         if isinstance(found, RbfModel):
             dtype = self.data.X.dtype
             widths = one_if_equal(np.exp(found.log_widths) / np.square(self.spread))
             vectors = (found.vectors * self.spread + self._centre).astype(dtype)
-            moved = RBF(widths)
-            expansion = KernelExpansion(moved, vectors, coef.astype(dtype), intercept.astype(dtype))
-            return expansion.compact(), None
+            coef, intercept = found.coef.astype(dtype), found.intercept.astype(dtype)
+            return KernelExpansion(RBF(widths), vectors, coef, intercept).compact(), None
         assert isinstance(found, RowModel)
-        trained = Trained.on_rows(self.data, found.kernel, coef, intercept, chosen=found.rows)
+        trained = Trained.on_rows(self.data, found.kernel, found.coef, found.intercept, chosen=found.rows)
         return trained.expansion, trained.support
-
-
-def _can_be_dense(X: Rows) -> bool:
-    return not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= DENSE_BYTES
-
-
-def _spread(X: Rows, weight: Array) -> Array:  # (d,)
-    """Standard deviation of each feature, or what its quartiles say where there are gross outliers."""
-    share = weight / weight.sum()
-    if sparse.issparse(X):
-        X64 = X.astype(np.float64)
-        mean = np.asarray(share @ X64).ravel()
-        spread = np.sqrt(np.maximum(np.asarray(share @ X64.power(2)).ravel() - np.square(mean), 0.0))
-    else:
-        X64 = np.asarray(X, dtype=np.float64)
-        mean = share @ X64
-        spread = np.sqrt(share @ np.square(X64 - mean))
-        low, high = np.quantile(X64, [0.25, 0.75], axis=0)
-        robust = (high - low) / QUARTILES
-        spread = np.where((robust > 0) & (spread > OUTLIERS * robust), robust, spread)
-    size = np.abs(mean)
-    return np.where(spread > 1e-12 * np.maximum(size, 1e-300), spread, 1.0)

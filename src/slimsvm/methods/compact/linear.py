@@ -1,13 +1,14 @@
 """metric="linear": a projection learnt together with the vectors that lie in its image.
 
-Candidates race on rows that are held out: all of them are trained for a few batches, the better half for twice as many,
-until one is left. First the dimensions of the image and the scale of the features race, then the number of vectors and
-how hard the map is held. The winner is trained on all rows, and its coefficients are solved for exactly.
+Candidates race on rows that are held out: all are trained for a few batches, those the best is not clearly better than
+for twice as many, until one is left. First the dimensions of the image and the scale of the features race, then the
+number of vectors. The winner's map, its vectors placed anew, is trained on all rows, and the
+coefficients are solved for exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,144 +25,82 @@ from ...refinement.projection import (
     BATCH_ROWS,
     ProjectedModel,
     Terms,
-    first_projection,
     gaussian,
     image,
-    refine_projection,
+    placed,
+    principal_directions,
+    refine_in_batches,
+    refine_whole,
 )
-from ...rows import Array, Rows, scale_columns
-from ...training import Trained, TrainingSet, hold_out
+from ...rows import Array, Rows, block_slices, scale_columns
 from ...words import count
-from ..base import Run
-from .choice import PATH_FIELDS
+from .choice import HeldOut, Table
+from .compare import Paired
+from .observations import Observations, blur_for
+from .plan import LARGEST, MANY_ROWS, ladder
+from .trial import Trial
 
-# Dimensions of the image that are tried, as far as there are features.
-RANKS = (2, 4, 8, 16, 32, 64)
-# Vectors for each class (or for a target) that are tried where no limit is given.
-VECTORS_A_CLASS = (4, 10, 30)
-# With a limit in bytes alone, low ranks would leave room for more vectors than are of use.
-MOST_A_CLASS = 100
-# Factors on the squares of the map; the norm of the function is held by a small fixed one.
-DECAYS = (1e-3, 3e-2)
-PENALTY = 1e-6
-# Rows the race is run on, the share of them that is held out, and the batches of its first round.
-RACE_ROWS, HELD_OUT, FIRST_STEPS = 10_000, 0.2, 250
-# With fewer rows than this none are held out.
-FEWEST_TO_HOLD_OUT = 10
+# Dimensions of the image that are tried, as far as there are features; up to the last, as many as there are features
+# too.
+RANKS = (4, 8, 16, 32, 64)
+# Vectors for each output in the race of the dimensions.
+RACED_VECTORS = 10
+# The most vectors for each output without a limit, where that is more than for other metrics: here they are small.
+MOST_VECTORS = 100
+# The squares of the map, in units of what they are at first, count as much as the loss of this many rows.
+DECAY_ROWS = 100.0
+# On half the squared norm of the function where C is not given, beside the sum of the losses: the decay does its work.
+PENALTY = 0.02
+# One row in so many is held out, and at most so many: to look at them costs little.
+HELD_OUT, HELD_ROWS = 3, 5_000
+# Batches of the first round of a race, and of its last.
+FIRST_STEPS, RACE_STEPS = 250, 1000
+# A candidate is out when the best is better by this many standard errors; and of more than two only the better half
+# stays.
+OUT = 2.0
+# Growing ends when this many sizes were not better than the best before them.
+PATIENCE = 2
 # Batches, and at least passes over the rows, of the last training.
-LAST_STEPS, LAST_EPOCHS = 4_000, 20
+LAST_STEPS, LAST_EPOCHS = 6_000, 40
+# Rows times features times dimensions up to which all rows are taken at once; batches that an iteration then counts as.
+WHOLE_WORK, WHOLE_STEPS = 2e6, 10
 # Iterations of L-BFGS for the coefficients at the end.
 LAST_ITERATIONS = 100
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """What is tried: dimensions of the image, vectors, how hard the map is held, and the scale of the features."""
+class Shape:
+    """What is raced: dimensions of the image, vectors, and the scale of the features."""
 
     rank: int
     n_vectors: int
-    decay: float = DECAYS[0]
     own_scale: bool = True  # each feature divided by its own spread, or all by one
+
+    @property
+    def numbers(self) -> int:
+        """What the vectors take, which orders shapes by size."""
+        return self.rank * self.n_vectors
 
     def __str__(self) -> str:
         scale = "features by their own scale" if self.own_scale else "features by one scale"
-        return f"{count(self.n_vectors, 'vector')} in {self.rank} dimensions, decay {self.decay:g}, {scale}"
+        return f"{count(self.n_vectors, 'vector')} in {self.rank} dimensions, {scale}"
 
 
 @dataclass(frozen=True)
-class LinearFit:
-    """What was found.
+class LinearChoice:
+    """What won the race.
 
     Parameters
     ----------
-    expansion : KernelExpansion
-        In the units of the rows as they were given, for targets as they were given.
-    chosen : Candidate
-    outputs, rows : arrays of shape (n_held, k), (n_held,)
-        Outputs on held-out rows, and their numbers.
-    table : list of (metric, vectors, error, standard error)
-    n_steps : int
+    shape : Shape
+    model : ProjectedModel
+        As it was then, for centred features in its scale.
+    outputs : array of shape (n_held, k)
     """
 
-    expansion: KernelExpansion
-    chosen: Candidate
+    shape: Shape
+    model: ProjectedModel
     outputs: Array
-    rows: Array
-    table: list[tuple[str, int, float, float]]
-    n_steps: int
-
-
-def sizes_for(
-    n: int, d: int, k: int, rank: int, *, max_vectors: int | None, max_bytes: int | None, dtype: Any
-) -> list[int]:
-    """Numbers of vectors to try behind a projection to `rank` dimensions, within the limits; maybe none."""
-    sizes = [max_vectors] if max_vectors is not None else [a * max(2, k) for a in VECTORS_A_CLASS]
-    if max_bytes is not None:
-        number = np.dtype(dtype).name
-        fits = max_vectors_for(bytes=max_bytes, n_features=d, n_outputs=k, number=number, rank=rank)
-        sizes = [min(fits, MOST_A_CLASS * max(2, k) if max_vectors is None else max_vectors)]
-    return [size for size in dict.fromkeys(min(size, n) for size in sizes) if size >= 1]
-
-
-def ranks_for(d: int, rank: int | None) -> list[int]:
-    """Dimensions of the image to try."""
-    if rank is not None:
-        return [min(rank, d)]
-    return [r for r in RANKS if r < d] + ([d] if d <= RANKS[-1] else [])
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Scaled rows and what is wanted of them."""
-
-    X: Rows
-    centre: Array  # what is still to be taken off the rows
-    middle: Array  # and what was in all
-    Y: Array
-    weights: Array
-    groups: Array
-    loss: Any
-    penalty: float
-
-    def part(self, rows: Array) -> _Problem:
-        weights = self.weights[rows]
-        return _Problem(
-            self.X[rows],
-            self.centre,
-            self.middle,
-            self.Y[rows],
-            weights / weights.mean(),
-            self.groups[rows],
-            self.loss,
-            self.penalty,
-        )
-
-    def train(
-        self, candidate: Candidate, n_steps: int, rng: np.random.Generator, progress: Any = None
-    ) -> ProjectedModel:
-        start = first_projection(
-            self.X, self.centre, self.groups, candidate.rank, candidate.n_vectors, self.Y.shape[1], rng
-        )
-        mean = (self.weights * self.Y).sum(axis=0) / self.weights.sum(axis=0)
-        start = ProjectedModel(start.matrix, start.vectors, start.coef, mean)
-        return refine_projection(
-            start, self.X, self.centre, self.Y, self.weights, self.loss, Terms(self.penalty, candidate.decay),
-            n_steps=n_steps, rng=rng, progress=progress,
-        )  # fmt: skip
-
-    def outputs(self, model: ProjectedModel) -> Array:
-        Z = image(model.matrix, self.X.astype(np.float64), self.centre)
-        out: Array = gaussian(Z, model.vectors) @ model.coef + model.intercept
-        return out
-
-
-def errors_of(outputs: Array, problem: _Problem, classify: bool) -> Array:  # (n,)
-    """Mistake (0 or 1) or mean squared error of each row."""
-    if not classify:
-        return np.square(outputs - problem.Y).mean(axis=1)
-    if outputs.shape[1] == 1:
-        return (outputs[:, 0] > 0) != (problem.Y[:, 0] > 0)
-    return outputs.argmax(axis=1) != problem.Y.argmax(axis=1)
 
 
 @dataclass(frozen=True)
@@ -172,182 +111,271 @@ class LinearLimits:
     ----------
     rank, max_vectors, max_bytes : int or None
     penalty : float
-        Factor on the squared norm of the function.
+        On half the squared norm of the function, beside the sum of the losses: the inverse of C.
+    number : str
+        What numbers are stored as, for the bytes.
     """
 
     rank: int | None = None
     max_vectors: int | None = None
     max_bytes: int | None = None
     penalty: float = PENALTY
+    number: str = "float32"
+
+    def most(self, rank: int, n: int, d: int, k: int) -> int:
+        """The most vectors behind a projection to `rank` dimensions, maybe none."""
+        most = max(LARGEST, MOST_VECTORS * k) if self.max_vectors is None else self.max_vectors
+        if self.max_bytes is not None:
+            fits = max_vectors_for(
+                bytes=self.max_bytes, n_features=d, n_outputs=k, number=self.number, n_widths=1, rank=rank
+            )
+            most = min(fits, most)
+        return min(most, max(1, n // 2))  # a vector for each row would know them by heart
+
+    @property
+    def binding(self) -> bool:
+        """Whether the model is to be the best within a limit, not the smallest that is nearly as good."""
+        return self.max_vectors is not None or self.max_bytes is not None
 
 
-class _Race:
-    """Candidates compared on the same held-out rows, with the same random numbers."""
+@dataclass(frozen=True)
+class _Scaled:
+    """Rows in float32, divided by a scale and, where they are dense, centred."""
+
+    X: Rows
+    left: Array  # what is still to be taken off the rows
+
+
+class LinearMaps:
+    """Trains projected models on the rows of some observations."""
 
     def __init__(
         self,
-        problems: dict[bool, _Problem],
-        data: TrainingSet,
-        rng: np.random.Generator,
+        data: Observations,
+        spread: Array,  # (d,)
+        limits: LinearLimits,
+        *,
+        n_threads: int,
         report: Callable[[str], None],
+        score: Callable[[Array, Array], float] | None = None,
     ) -> None:
-        train = held = np.arange(data.n)
-        if data.n >= FEWEST_TO_HOLD_OUT:
-            train, held = hold_out(data, HELD_OUT, rng)
-        train = np.sort(rng.permutation(train)[:RACE_ROWS])
-        self.held = np.sort(rng.permutation(held)[: int(RACE_ROWS * HELD_OUT)])
-        self._inner = {own: problem.part(train) for own, problem in problems.items()}
-        self._outer = {own: problem.part(self.held) for own, problem in problems.items()}
-        self._classify, self._report = data.classify, report
-        self._seed = int(rng.integers(2**31))
-        weight = data.weight[self.held]
-        self._share = weight / weight.sum()
-        self.table: list[tuple[str, int, float, float]] = []
+        self.data, self.limits, self.n_threads, self.report, self.score = (
+            data,
+            limits,
+            n_threads,
+            report,
+            score,
+        )
+        self.table: Table = []
+        common = np.full(len(spread), np.sqrt(np.square(spread).mean()))
+        self.scales = {True: spread, False: common} if np.ptp(spread) > 0 else {False: common}
+        self.middle = np.asarray((data.weight / data.weight.sum()) @ data.X.astype(np.float64)).ravel()
 
-    def outputs(self, candidate: Candidate, n_steps: int) -> Array:
-        """Outputs on the held-out rows after so many batches."""
-        rng = np.random.default_rng(self._seed)
-        model = self._inner[candidate.own_scale].train(candidate, n_steps, rng)
-        return self._outer[candidate.own_scale].outputs(model)
+    def _scaled(self, rows: Array | None, own: bool) -> _Scaled:
+        X = self.data.X if rows is None else self.data.X[rows]
+        scale = self.scales[own]
+        if sparse.issparse(X):
+            return _Scaled(
+                scale_columns(X.astype(np.float64), 1.0 / scale).astype(np.float32), self.middle / scale
+            )
+        out = np.empty(X.shape, dtype=np.float32)
+        for block in block_slices(len(X), 16 * X.shape[1]):
+            out[block] = (X[block].astype(np.float64) - self.middle) / scale
+        return _Scaled(out, np.zeros(X.shape[1]))
 
-    def _error(self, candidate: Candidate, n_steps: int) -> float:
-        outer = self._outer[candidate.own_scale]
-        each = errors_of(self.outputs(candidate, n_steps), outer, self._classify).astype(np.float64)
-        error = float(self._share @ each)
-        spread = float(np.sqrt(np.square(self._share) @ np.square(each - error)))
-        self._report(f"{candidate}: error {error:.4g} after {n_steps} batches")
-        self.table.append(("linear", candidate.n_vectors, error, spread))
-        return error
+    def _train(
+        self,
+        shape: Shape,
+        scaled: _Scaled,
+        data: Observations,
+        n_steps: int,
+        rng: np.random.Generator,
+        matrix: Array | None = None,
+        progress: Any = None,
+    ) -> ProjectedModel:
+        X, left = scaled.X, scaled.left
+        if matrix is None:
+            full = shape.rank == X.shape[1]
+            matrix = np.eye(shape.rank) if full else principal_directions(X, left, shape.rank, rng)
+        weights = np.repeat((data.weight / data.weight.mean())[:, None], data.Y.shape[1], axis=1)
+        penalty = 0.5 * self.limits.penalty / data.n
+        size = min(shape.n_vectors, data.n)
+        start = placed(matrix, X, left, data.Y, weights, data.groups, size, penalty, rng)
+        problem = (X, left, data.Y, weights, data.loss, Terms(penalty, DECAY_ROWS / data.n))
+        if X.shape[0] * X.shape[1] * shape.rank <= WHOLE_WORK:
+            return refine_whole(start, *problem, max_iter=max(1, n_steps // WHOLE_STEPS))
+        return refine_in_batches(
+            start, *problem, n_steps=n_steps, rng=rng, n_threads=self.n_threads, progress=progress
+        )
 
-    def winner(self, entrants: list[Candidate]) -> tuple[Candidate, int]:
-        """The best in the end, of equals the one with fewer numbers, and the batches it had then."""
-        left, n_steps = list(dict.fromkeys(entrants)), FIRST_STEPS
-        while len(left) > 1:
-            seen = [
-                (self._error(candidate, n_steps), candidate.rank * candidate.n_vectors, number)
-                for number, candidate in enumerate(left)
+    def _shapes(self, limits: LinearLimits) -> list[Shape]:
+        """Shapes to race first: without a limit with few vectors, with one with as many as it allows."""
+        n, d, k = self._dimensions
+        ranks = [r for r in RANKS if r < d] + ([d] if d <= RANKS[-1] else [])
+        if limits.rank is not None:
+            ranks = [min(limits.rank, d)]
+        raced = n if limits.binding else RACED_VECTORS * max(2, k)
+        return [
+            Shape(rank, min(raced, most), own_scale=own)
+            for rank in ranks
+            if (most := limits.most(rank, n, d, k)) >= 1
+            for own in self.scales
+        ]
+
+    @property
+    def _dimensions(self) -> tuple[int, int, int]:
+        return self.data.n, self.data.X.shape[1], self.data.Y.shape[1]
+
+    def choose(self, rng: np.random.Generator, trial: Trial | None) -> tuple[LinearChoice, HeldOut]:
+        """The best shape by errors on held-out rows, and its outputs on them.
+
+        It is the smallest that is nearly as good as the best; where that exceeds a limit, the best within it.
+
+        Parameters
+        ----------
+        trial : Trial or None
+            Whose rows are held out, for comparisons with what was tried there.
+        """
+        limits = self.limits
+        if limits.binding and not self._shapes(limits):
+            raise BudgetError(
+                f"max_bytes={limits.max_bytes} is too small for a projection of "
+                f"{count(self.data.X.shape[1], 'feature')} and a vector in its image; raise it, or use metric='one'."
+            )
+        folds = self._parts(rng) if trial is None else trial.folds
+        seed = int(rng.integers(2**31))
+        race = _Race(self, *folds[0], seed)
+        free = replace(limits, max_vectors=None, max_bytes=None)
+        choice = self._raced(race, free)
+        shape = choice.shape
+        if shape.n_vectors > limits.most(shape.rank, *self._dimensions):
+            choice = self._raced(race, limits)
+        outputs = [choice.outputs]
+        for train, held in folds[1:]:
+            outputs.append(_Race(self, train, held, seed).at(choice.shape, RACE_STEPS).outputs)
+        rows = np.concatenate([held for _, held in folds])
+        return choice, HeldOut(np.concatenate(outputs), rows, self.data.weight[rows])
+
+    def _parts(self, rng: np.random.Generator) -> list[tuple[Array, Array]]:
+        """Numbers of rows to race with, and of rows to hold out."""
+        data = self.data
+        (_, held), *_ = data.folds(HELD_OUT, rng)
+        outer, inner = np.flatnonzero(held > 0), np.flatnonzero(held == 0)
+        if not (len(outer) and len(inner)):
+            inner = outer = np.arange(data.n)
+        inner, outer = (
+            rows[data.take(rows).sample(size, rng)] for rows, size in ((inner, MANY_ROWS), (outer, HELD_ROWS))
+        )
+        return [(inner, outer)]
+
+    def _raced(self, race: _Race, limits: LinearLimits) -> LinearChoice:
+        shape = race.winner(self._shapes(limits))
+        most = limits.most(shape.rank, *self._dimensions)
+        if limits.binding:
+            return race.best(shape, [max(1, most // 2), most])
+        least = min(most, max(2, self.data.Y.shape[1]))
+        return race.smallest(shape, [size for size in ladder(most, halves=False) if size >= least])
+
+    def last(self, choice: LinearChoice, rng: np.random.Generator) -> tuple[KernelExpansion, int]:
+        """The expansion trained on all rows, from the map that was learnt in the race."""
+        shape, data = choice.shape, self.data
+        scaled = self._scaled(None, shape.own_scale)
+        n_steps = max(LAST_STEPS, LAST_EPOCHS * (data.n // BATCH_ROWS))
+        model = self._train(
+            shape, scaled, data, n_steps, rng, choice.model.matrix,
+            progress=lambda share: self.report(f"last refinement: {share:.0%}"),
+        )  # fmt: skip
+        return self.expansion(self.solved(model, scaled), shape), n_steps
+
+    def solved(self, model: ProjectedModel, scaled: _Scaled) -> ProjectedModel:
+        """The model with its coefficients and intercept solved for on all rows."""
+        data, kernel = self.data, RBF(1.0)
+        n, k = data.Y.shape
+        Z = np.empty((n, model.matrix.shape[0]), dtype=np.float32)
+        for block in block_slices(n, 16 * scaled.X.shape[1]):
+            Z[block] = image(model.matrix, scaled.X[block].astype(np.float64), scaled.left)
+        weights = np.repeat((data.weight / data.weight.sum())[:, None], k, axis=1)
+        V = model.vectors.astype(np.float32)
+        coef, intercept = fit_coefficients(
+            kernel_blocks(kernel, Z, V, dtype=np.float32, n_threads=self.n_threads),
+            kernel(model.vectors, model.vectors), data.Y, weights, data.loss, np.full(k, self.limits.penalty / n),
+            model.coef, model.intercept, max_iter=LAST_ITERATIONS,
+        )  # fmt: skip
+        return replace(model, coef=coef, intercept=intercept)
+
+    def expansion(self, model: ProjectedModel, shape: Shape) -> KernelExpansion:
+        """The model in the units of the rows as they were given."""
+        dtype, matrix = self.data.X.dtype, model.matrix / self.scales[shape.own_scale]
+        projection = Projection(matrix.astype(dtype), matrix @ self.middle)
+        vectors, coef, intercept = (
+            part.astype(dtype) for part in (model.vectors, model.coef, model.intercept)
+        )
+        return KernelExpansion(RBF(1.0), vectors, coef, intercept, projection).compact()
+
+
+class _Race:
+    """Shapes compared on the same held-out rows, with the same random numbers."""
+
+    def __init__(self, maps: LinearMaps, train: Array, held: Array, seed: int) -> None:
+        self._maps, self._seed, self._held_rows = maps, seed, held
+        self._train, self._held = maps.data.take(train), maps.data.take(held)
+        self._rows = {own: (maps._scaled(train, own), maps._scaled(held, own)) for own in maps.scales}
+        self._paired = Paired(self._held.weight if maps.score is None else np.ones(1))
+        self._done: dict[tuple[Shape, int], LinearChoice] = {}
+        self._least = np.inf  # mistakes so far
+
+    def at(self, shape: Shape, n_steps: int) -> LinearChoice:
+        """What a shape has reached after so many batches."""
+        if (shape, n_steps) not in self._done:
+            inner, outer = self._rows[shape.own_scale]
+            model = self._maps._train(shape, inner, self._train, n_steps, np.random.default_rng(self._seed))
+            Z = image(model.matrix, outer.X.astype(np.float64), outer.left)
+            outputs = gaussian(Z, model.vectors) @ model.coef + model.intercept
+            self._done[shape, n_steps] = LinearChoice(shape, model, outputs)
+            mistakes = self._held.mistakes(outputs)
+            paired = Paired(self._held.weight)
+            mean = paired.mean(mistakes)
+            self._least = min(self._least, mean)
+            self._maps.report(f"{shape}: error {mean:.4g} after {n_steps} batches")
+            self._maps.table.append(("linear", shape.n_vectors, mean, paired.standard_error(mistakes)))
+        return self._done[shape, n_steps]
+
+    def errors(self, found: Sequence[LinearChoice]) -> list[Array]:
+        """What these cost: errors with the blur that is right by now, or what the given score says."""
+        score = self._maps.score
+        if score is not None:
+            return [np.array([-score(each.outputs, self._held_rows)]) for each in found]
+        blur = blur_for(self._least, self._held.n)
+        return [self._held.errors(each.outputs, blur) for each in found]
+
+    def winner(self, entrants: Sequence[Shape]) -> Shape:
+        """The best in the end; of those it is not clearly better than, the one with fewest numbers."""
+        left, n_steps = sorted(dict.fromkeys(entrants), key=lambda shape: shape.numbers), FIRST_STEPS
+        while True:
+            seen = self.errors([self.at(shape, n_steps) for shape in left])
+            if n_steps >= RACE_STEPS or len(left) == 1:
+                return left[self._paired.smallest_enough(seen)]
+            best = seen[self._paired.best(seen)]
+            ranking = sorted(range(len(left)), key=lambda at: self._paired.mean(seen[at]))
+            half = set(ranking[: max(2, (len(left) + 1) // 2)])
+            left = [
+                shape
+                for at, shape in enumerate(left)
+                if at in half and not self._paired.clearly_better(best, seen[at], OUT)
             ]
-            best = [number for *_, number in sorted(seen)]
-            left = (
-                [left[number] for number in sorted(best[: (len(left) + 1) // 2])]
-                if len(left) > 2
-                else [left[best[0]]]
-            )
             n_steps *= 2
-        return left[0], n_steps
 
+    def smallest(self, shape: Shape, sizes: Sequence[int]) -> LinearChoice:
+        """The smallest size that is enough; larger ones are tried as long as the error falls."""
+        found: list[LinearChoice] = []
+        for size in sizes:
+            found.append(self.at(replace(shape, n_vectors=size), RACE_STEPS))
+            errors = self.errors(found)
+            if self._paired.best(errors) < len(found) - PATIENCE:
+                break
+        return found[self._paired.smallest_enough(errors)]
 
-def train_linear(
-    model: Any,
-    data: TrainingSet,
-    loss: Any,
-    run: Run,
-    spread: Array,
-    target_scale: tuple[Any, Any] = (1.0, 0.0),
-) -> tuple[Trained, LinearFit]:
-    """Fit what the parameters of `CompactSVC` or `CompactSVR` ask for."""
-    if (
-        model.kernel != "rbf"
-        or not model.refine
-        or model.gamma is not None
-        or model.max_latency_us is not None
-    ):
-        raise ValueError(
-            "metric='linear' learns the widths of kernel='rbf' in the image of its projection: it goes with "
-            "refine=True and gamma=None, and its budgets are max_vectors and max_bytes."
-        )
-    progress = run.progress
-    progress.stage("search of settings and sizes")
-
-    def report(text: str) -> None:
-        run.say(text)
-        if progress.step(text):  # a callback that asks to stop has nothing to keep here
-            raise KeyboardInterrupt
-
-    penalty = PENALTY if model.C is None else 1.0 / (2.0 * model.C * float(data.weight.sum()))
-    limits = LinearLimits(model.rank, model.max_vectors, model.max_bytes, penalty)
-    found = fit_linear(data, spread, loss, limits, run.rng, n_threads=run.n_threads, report=report)
-    progress.stage("last refinement")
-    unit, centre = target_scale
-    f = found.expansion
-    expansion = replace(f, coef=f.coef * unit, intercept=f.intercept * unit + centre)
-    extras = {
-        "C_": 1.0 / (2.0 * penalty * float(data.weight.sum())),
-        "path_": np.array(found.table, dtype=PATH_FIELDS),
-    }
-    return Trained(expansion, None, found.n_steps, extras=extras), found
-
-
-def fit_linear(
-    data: TrainingSet,
-    spread: Array,  # (d,)
-    loss: Any,
-    limits: LinearLimits,
-    rng: np.random.Generator,
-    *,
-    n_threads: int,
-    report: Callable[[str], None],
-) -> LinearFit:
-    """Race the candidates and train the winner on all rows."""
-    n, d = data.X.shape
-    dtype, k = data.X.dtype, data.Y.shape[1]
-    scales = {True: spread, False: np.full(d, np.sqrt(np.square(spread).mean()))}
-    problems = {own: _scaled(data, scale, loss, limits.penalty) for own, scale in scales.items()}
-    sizes = {
-        rank: found
-        for rank in ranks_for(d, limits.rank)
-        if (
-            found := sizes_for(
-                n, d, k, rank, max_vectors=limits.max_vectors, max_bytes=limits.max_bytes, dtype=dtype
-            )
-        )
-    }
-    if not sizes:
-        raise BudgetError(
-            f"max_bytes={limits.max_bytes} is too small for a projection of {count(d, 'feature')} and a vector in its "
-            "image; raise it, or use metric='one'."
-        )
-    race = _Race(problems, data, rng, report)
-    first = [
-        Candidate(rank, found[len(found) // 2], own_scale=own)
-        for rank, found in sizes.items()
-        for own in scales
-    ]
-    shape, _ = race.winner(first)
-    second = [replace(shape, n_vectors=size, decay=decay) for size in sizes[shape.rank] for decay in DECAYS]
-    winner, raced = race.winner(second)
-    outputs = race.outputs(winner, raced)
-    n_steps = max(LAST_STEPS, LAST_EPOCHS * (n // BATCH_ROWS))
-    problem, scale = problems[winner.own_scale], scales[winner.own_scale]
-    model = problem.train(winner, n_steps, rng, progress=lambda epoch: report(f"pass {epoch} over all rows"))
-    model = _solved(model, problem, n_threads)
-    expansion = KernelExpansion(
-        RBF(1.0), model.vectors.astype(dtype), model.coef.astype(dtype), model.intercept.astype(dtype),
-        Projection((model.matrix / scale).astype(dtype), model.matrix @ problem.middle),
-    )  # fmt: skip
-    return LinearFit(expansion.compact(), winner, outputs, race.held, race.table, n_steps)
-
-
-def _scaled(data: TrainingSet, scale: Array, loss: Any, penalty: float) -> _Problem:
-    """The rows divided by a scale and, where they are dense, centred."""
-    X = scale_columns(data.X.astype(np.float64), 1.0 / scale)
-    middle = np.asarray((data.weight / data.weight.sum()) @ X).ravel()
-    weights = np.repeat((data.weight / data.weight.mean())[:, None], data.Y.shape[1], axis=1)
-    groups = data.codes if data.classify else np.zeros(data.n, dtype=np.intp)
-    left = middle
-    if not sparse.issparse(X):
-        X, left = X - middle, np.zeros_like(middle)
-    return _Problem(X.astype(np.float32), left, middle, data.Y, weights, groups, loss, penalty)
-
-
-def _solved(model: ProjectedModel, problem: _Problem, n_threads: int) -> ProjectedModel:
-    """The model with its coefficients and intercept solved for on all rows."""
-    Z = image(model.matrix, problem.X.astype(np.float64), problem.centre)
-    kernel = RBF(1.0)
-    K = kernel(model.vectors, model.vectors)
-    n, k = problem.Y.shape
-    coef, intercept = fit_coefficients(
-        kernel_blocks(kernel, Z, model.vectors, n_threads=n_threads), K, problem.Y, problem.weights / n, problem.loss,
-        np.full(k, 2.0 * problem.penalty), model.coef, model.intercept, max_iter=LAST_ITERATIONS,
-    )  # fmt: skip
-    return ProjectedModel(model.matrix, model.vectors, coef, intercept)
+    def best(self, shape: Shape, sizes: Sequence[int]) -> LinearChoice:
+        """The size with the least error."""
+        found = [self.at(replace(shape, n_vectors=size), RACE_STEPS) for size in sizes]
+        return found[self._paired.best(self.errors(found))]

@@ -15,6 +15,8 @@ from .ridge import PENALTIES, WIDTHS
 
 # Which widths a model may learn.
 KINDS = ("fixed", "one", "per_feature")
+# The number of the scaling that stands for widths found by maximum likelihood, on the rows that are trained on.
+LIKELIHOOD = -1
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,24 @@ class Setting:
         The inverse of C.
     widths : {"fixed", "one", "per_feature"}
         Which widths are learnt.
+    scaling : int
+        Number of the scaling of the machine that the widths begin with, or LIKELIHOOD.
     """
 
     width: float
     penalty: float
     widths: str = "fixed"
+    scaling: int = 0
+
+
+@dataclass(frozen=True, order=True)
+class First:
+    """What ridge regression likes with one scaling: the error on rows left out, and where; of the least, `mistakes`."""
+
+    error: float
+    width: float
+    penalty: float
+    mistakes: float
 
 
 class Model(Protocol):
@@ -55,14 +70,8 @@ class Machine(Protocol):
         """The same machine for these rows alone."""
         ...
 
-    def first(
-        self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[int, float, float, float]:
-        """Number of the best scaling, a first width and penalty (what is given stays), and their error."""
-        ...
-
-    def scaled(self, number: int) -> Machine:
-        """The machine with the scaling of this number."""
+    def first(self, width: float | None, penalty: float | None, rng: np.random.Generator) -> list[First]:
+        """For each scaling what ridge regression likes; what is given stays."""
         ...
 
     def with_loss(self, loss: SmoothLoss) -> Machine:

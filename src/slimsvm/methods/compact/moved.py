@@ -21,7 +21,8 @@ from ...refinement import (
 from ...refinement.joint import CORE_WORK
 from ...refinement.starts import cluster_centres, constant, grow, without_weakest
 from ...rows import Array
-from .machines import Setting, first_grids
+from .likelihood import likely_widths
+from .machines import LIKELIHOOD, First, Setting, first_grids
 from .observations import Observations
 from .ridge import column_places, ridge_search
 
@@ -46,6 +47,8 @@ LARGE_WORK, BATCH_WORK = 1e9, 5e9
 EPOCHS = 20
 # Iterations of L-BFGS for the coefficients alone, after the batches.
 COEFFICIENT_ITERATIONS = 40
+# Features that count less than this in the kernel do not count in the distances of clusters either.
+SMALLEST_UNIT = 1e-6
 # Rows from which cluster centres and their first coefficients are found.
 ROWS_AT_FIRST = 10_000
 
@@ -55,10 +58,19 @@ class MovedVectors:
 
     has_width = True
 
-    def __init__(self, data: Observations, shapes: Sequence[Array], n_threads: int = 1) -> None:
-        """`shapes` are scalings to choose from: the width of each feature relative to the setting's, (d,)."""
+    def __init__(
+        self,
+        data: Observations,
+        shapes: Sequence[Array],
+        n_threads: int = 1,
+        likely: dict[bytes, Array] | None = None,
+    ) -> None:
+        """`shapes` are scalings: the width of each feature relative to the setting's, (d,).
+
+        `likely` remembers the widths of maximum likelihood by the rows they were found on.
+        """
         self.data, self.shapes, self.n_threads = data, shapes, n_threads
-        self.log_shape = np.log(shapes[0])
+        self._likely: dict[bytes, Array] = {} if likely is None else likely
         # the coefficients are eliminated for targets; for noisy classes that changed nothing
         self.eliminate = isinstance(data.loss, Squared) and not data.classify
 
@@ -66,41 +78,43 @@ class MovedVectors:
         """The same machine for these rows alone."""
         return MovedVectors(self.data.take(rows), self.shapes, self.n_threads)
 
-    def scaled(self, number: int) -> MovedVectors:
-        """The machine with the scaling of this number."""
-        return MovedVectors(self.data, [self.shapes[number]], self.n_threads)
-
     def with_loss(self, loss: SmoothLoss) -> MovedVectors:
         """The machine that minimises this loss."""
-        return MovedVectors(replace(self.data, loss=loss), self.shapes, self.n_threads)
+        return MovedVectors(replace(self.data, loss=loss), self.shapes, self.n_threads, self._likely)
 
-    def first(
-        self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[int, float, float, float]:
-        """Number of the best scaling, a first width and penalty by ridge regression, and its error."""
+    def first(self, width: float | None, penalty: float | None, rng: np.random.Generator) -> list[First]:
+        """For each scaling what ridge regression likes; what is given stays."""
         Z = self.data.X[column_places(self.data.n, rng)]
-        found: list[tuple[float, int, float, float, float]] = []
-        for number, shape in enumerate(self.shapes):
+        found = []
+        for shape in self.shapes:
 
             def columns(width: float, shape: Array = shape) -> tuple[Array, Array]:
                 kernel = RBF(tuple((width * shape).tolist()))
                 return kernel(Z, Z), kernel(Z, self.data.X)
 
-            error, *best = ridge_search(self.data, columns, *first_grids(width, penalty, len(shape)))
-            found.append((error, number, best[0], best[1], best[2]))
-        return min(found)[1:]
+            found.append(First(*ridge_search(self.data, columns, *first_grids(width, penalty, len(shape)))))
+        return found
+
+    def _log_widths(self, setting: Setting, rows: Array) -> Array:  # (d,)
+        """Widths that a model for these rows begins with."""
+        if setting.scaling != LIKELIHOOD:
+            return np.log(self.shapes[setting.scaling]) + np.log(setting.width)
+        key = rows.tobytes()
+        if key not in self._likely:
+            part = self.data.take(rows)
+            start = np.log(self.shapes[0]) + np.log(setting.width)
+            self._likely[key] = likely_widths(part.X, part.Y, part.weight, start, setting.penalty)
+        return self._likely[key]
 
     def can_try(self, size: int) -> bool:
         """Whether a model of this size is trained soon enough to be tried on folds."""
         return size * self.data.X.size <= BATCH_WORK
 
-    def _start(self, setting: Setting, Y: Array, weights: Array) -> RbfModel:
-        return constant(Y, weights, self.log_shape + np.log(setting.width))
-
     def _grown(
         self,
         setting: Setting,
         model: RbfModel,
+        first: RbfModel,
         X: Array,
         Y: Array,
         weights: Array,
@@ -109,7 +123,7 @@ class MovedVectors:
     ) -> RbfModel:
         """The model with vectors added, or a fresh one where its learnt widths would be a bad start."""
         if setting.widths != "fixed" and model.n_vectors < FRESH_SIZE:
-            model = self._start(setting, Y, weights)
+            model = first
         return grow(model, X, Y, weights, self.data.loss, min(size, len(X)), rng)
 
     def path(
@@ -118,13 +132,13 @@ class MovedVectors:
         """Models of these sizes, each grown from the one before."""
         rows = np.flatnonzero(weight > 0)
         X, Y, weights = self._part(rows, weight)
-        model = self._start(setting, Y, weights)
+        model = first = constant(Y, weights, self._log_widths(setting, rows))
         penalty = np.full(Y.shape[1], setting.penalty)
         for size in sizes:
             if setting.widths != "per_feature" and min(size, len(X)) >= CLUSTERED_SIZE:
                 model = self._clustered(setting, rows, weight[rows], min(size, len(X)), rng)
             else:
-                model = self._grown(setting, model, X, Y, weights, size, rng)
+                model = self._grown(setting, model, first, X, Y, weights, size, rng)
             model, _, _ = refine_jointly(
                 model, X, Y, weights, self.data.loss, penalty, widths=setting.widths, eliminate=self.eliminate,
                 max_iter=_iterations(setting, model, len(X)), tol=TOLERANCE,
@@ -166,12 +180,13 @@ class MovedVectors:
                 max_iter=max_iter, tol=tol, n_threads=self.n_threads,
             )  # fmt: skip
 
-        value, best = np.inf, self._start(setting, Y, weights)
-        last = max(LAST_ITERATIONS, min(MOST_ITERATIONS, int(LAST_WORK / work)))
         every = np.arange(data.n)
+        best = first = constant(Y, weights, self._log_widths(setting, every))
+        value = np.inf
+        last = max(LAST_ITERATIONS, min(MOST_ITERATIONS, int(LAST_WORK / work)))
         if size < CLUSTERED_SIZE or setting.widths == "per_feature":
             for step in sizes:
-                best = self._grown(setting, best, X, Y, weights, min(step, size), rng)
+                best = self._grown(setting, best, first, X, Y, weights, min(step, size), rng)
                 best, value, n_iter = refined(best, _iterations(setting, best, len(X)), TOLERANCE)
             yield best, n_iter
         elif not to_the_end:
@@ -214,9 +229,10 @@ class MovedVectors:
         X, Y = data.X, data.Y
         some = data.sample(ROWS_AT_FIRST, rng)
         # clusters in the units of the kernel
-        unit = np.exp(0.5 * self.log_shape)
+        log_widths = self._log_widths(setting, rows)
+        unit = np.exp(0.5 * (log_widths - log_widths.max()))
+        unit = np.maximum(unit, SMALLEST_UNIT)
         Z = cluster_centres(X[some] * unit, data.groups[some], size, rng, move=move) / unit
-        log_widths = self.log_shape + np.log(setting.width)
         kernel = RBF(tuple(np.exp(log_widths).tolist()))
         A = np.column_stack([kernel(X[some], Z), np.ones(len(some))])
         ridge = np.zeros((len(Z) + 1, len(Z) + 1))

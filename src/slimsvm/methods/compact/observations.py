@@ -11,6 +11,9 @@ from ...refinement import SmoothLoss
 from ...rows import Array, Rows, distinct_rows
 
 TINY = np.finfo(np.float64).tiny
+# Models are compared with errors blurred by this share of the mean margin; if that is less, by this many times the
+# share of mistakes that are expected, or this many times one by the square root of the number of rows.
+BLUR, NOISE_BLUR = 0.15, 1.5
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,11 @@ class Observations:
         others = np.array(outputs, dtype=np.float64)
         others[rows, own] = -np.inf
         return outputs[rows, own] - others.max(axis=1)
+
+
+def blur_for(mistakes: float, n_rows: int) -> float:
+    """How much blur is right where so many mistakes are expected: the more noise, the more of it is chance."""
+    return min(BLUR, NOISE_BLUR * max(mistakes, 1.0 / np.sqrt(n_rows)))
 
 
 def points_of(X: Rows) -> Array:  # (n,)

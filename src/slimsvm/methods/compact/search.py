@@ -1,16 +1,15 @@
-"""Choosing width, penalty, kind of widths and size by cross-validation, with models that grow.
+"""Choosing width, penalty, metric and size among models with widths, by cross-validation.
 
-A first width and penalty come from ridge regression (`ridge`). Around them a small grid is tried with models of
-one size, and of twice that; then models of every size are grown for the kinds of widths still in question. All
-choices compare errors on the same held-out rows, so that what counts is the standard error of a difference.
+Ridge regression says where to begin and how noisy the data are, and with that `plan_for` makes the plan. Each metric
+climbs from there to its best setting, with models of one size; then models of every size are grown for the metrics
+still in question. All choices compare errors on the same held-out rows (`Paired.clearly_better`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,223 +17,359 @@ import numpy as np
 from ...losses import Squared
 from ...rows import Array
 from ...words import count
-from .choice import Choice, Limits
-from .curve import Curve
-from .machines import Machine
-from .ridge import FEW_ROWS
-from .settings import search_settings, tune_on_more_rows
-from .state import State
-from .trial import FOLDS, Trial
+from .choice import Choice, Limits, Table
+from .compare import NEAR
+from .machines import LIKELIHOOD, First, Machine, Setting
+from .plan import LARGEST, SOME_ROWS, Plan, ladder, plan_for
+from .trial import Trial
 
-# Rows for the search over settings, and for that over sizes; above, a random part of them serves.
-SETTING_ROWS = 2_000
-SIZE_ROWS = 10_000
-# Folds that are used of the FOLDS when rows are many enough.
-FEW_FOLDS = 2
-# A kind that learns more must be better by this many standard errors than one that learns less.
-BETTER = 2.0
-# Where ridge regression makes more mistakes than this, a width that is learnt fits the noise, and so does a search.
-NOISY = 0.15
-# The last fit of a model with one width and no more mistakes than this goes on to the end, and so does that of more
-# rows than SETTING_ROWS.
+# Factors on width and penalty that lead to the neighbours of a setting, and the most steps to them. A wider kernel
+# needs less penalty, so both change together. A learnt width needs no neighbours but for its start.
+NEIGHBOURS = {
+    "fixed": ((4.0, 1.0), (0.25, 1.0), (1.0, 0.25), (1.0, 4.0)),
+    "one": ((4.0, 1.0), (1.0, 0.25), (1.0, 4.0)),
+    "per_feature": ((4.0, 1.0), (1.0, 0.25), (1.0, 4.0)),
+}
+STEPS = 2
+# A setting that is tried later must be better by this many standard errors, and a metric that learns more by this many.
+EARNED, BETTER = 0.5, 2.0
+# Growing ends when this many sizes were not better than the best before them; but not before twice the size settings
+# are compared at, and not while mistakes are this many times those of ridge regression. More vectors than the square
+# root of the number of rows, which is as many as theory asks for, must be better like a metric that learns more.
+PATIENCE, MUCH_WORSE = 3, 2.0
+# Of the variance of targets nobody misses this share, and of mistakes this share of their standard error: no test would
+# notice.
+NEGLIGIBLE, NOTICED = 1e-3, 0.25
+# The last fit of a model with fewer mistakes than this goes on to the end; more iterations would fit the noise.
 FEW_MISTAKES = 0.05
-# Without a budget, models grow to at most this many vectors.
-LARGEST = 512
 
 
 def choose(
     machine: Machine,
     limits: Limits,
-    budgets: Sequence[Mapping[str, int]],
     rng: np.random.Generator,
     *,
     n_threads: int,
     report: Callable[[str], None],
     keeps: tuple[type[BaseException], ...] = (),
-) -> Choice:
-    """Choose setting and size; one of the exceptions `keeps` ends the search and what is known by then decides.
+    score: Callable[[Array, Array], float] | None = None,
+) -> tuple[Choice, Trial | None]:
+    """Choose setting and size, and where; one of the exceptions `keeps` ends the search and what is known decides.
+
+    What is chosen without limits is chosen with them where it is within them; else the best that is.
 
     Parameters
     ----------
-    budgets : sequence of mappings
-        For each scaling of the machine the most vectors that are allowed, by kind of widths.
-    limits : Limits
-        Of models that are looked at, allowed or not: what is chosen without a budget is chosen with one where it fits.
+    score : callable or None
+        From held-out outputs and the numbers of their rows to what is to be large, in the place of the errors.
     """
-    data = machine.data
-    search = _Search(machine, limits, int(rng.integers(2**63)), rng, report)
-    free = all(budget[kind] >= limits.most[kind] for budget in budgets for kind in limits.kinds)
+    search = _Search(machine, limits, rng, report)
     with ThreadPoolExecutor(n_threads) as pool:
-        search.run = pool.map if n_threads > 1 else map
         try:
-            search.look_at_first()
-            if free or data.n <= SETTING_ROWS:
-                search.within(search.scaling, replace(limits, wished=limits.wished and free), budgets)
-            if not (free or search.fits(budgets)):
-                search.again(budgets, binding=data.n <= SETTING_ROWS)
+            search.prepare(pool.map if n_threads > 1 else map, score)
+            largest = max(LARGEST, limits.most)
+            free = limits.free(min(machine.data.n, largest))
+            if free.budgets == limits.budgets:
+                search.go(limits)
+            else:
+                search.go(free)
+                if not search.fits:
+                    search.go(limits)
         except keeps:
-            return search.choice(budgets, interrupted=True)
-    return search.choice(budgets, interrupted=False)
+            return search.choice(interrupted=True), search.trial
+    return search.choice(interrupted=False), search.trial
 
 
-class _Search:
-    """Searches for all rows, each with a scaling and limits; `state` is what is best so far."""
+class _Curve:
+    """What each size reached with one setting."""
 
-    run: Callable[..., Iterable[Any]]
+    def __init__(self, trial: Trial, setting: Setting, sensible: float) -> None:
+        """Sizes larger than `sensible` must earn it."""
+        self.trial, self.setting, self.sensible = trial, setting, sensible
+        self.sizes: list[int] = []
+        self.outputs: list[Array] = []
+        self.errors: list[Array] = []  # blurred
+        self.mistakes: list[Array] = []
 
-    def __init__(
-        self,
-        machine: Machine,
-        limits: Limits,
-        seed: int,
-        rng: np.random.Generator,
-        report: Callable[[str], None],
-    ) -> None:
-        self.machine, self.limits, self.seed, self.rng, self.report = machine, limits, seed, rng, report
-        self.state = State(machine, 0, limits)
-        self.many: Array | None = None  # rows for the search over sizes, always the same
+    def add(self, size: int, outputs: Array) -> None:
+        """The next size, with its held-out outputs."""
+        self.sizes.append(size)
+        self.outputs.append(outputs)
+        self.errors.append(self.trial.errors(outputs))
+        self.mistakes.append(self.trial.mistakes(outputs))
 
-    def look_at_first(self) -> None:
-        """The scaling, width and penalty that ridge regression likes."""
-        data, limits = self.machine.data, self.limits
-        some = data.sample(SETTING_ROWS, self.rng)
-        self.part = self.machine.on(some) if len(some) < data.n else self.machine
-        self.scaling, *self.first = self.part.first(limits.width, limits.penalty, self.rng)
-        width, penalty, _ = self.first
-        self.report(f"ridge regression: scaling {self.scaling}, width {width:.3g}, C {1 / penalty:.3g}")
+    @property
+    def falls(self) -> bool:
+        """Whether one of the last sizes is better than all before them; a large one must be clearly better."""
+        if self.sizes[-1] > self.sensible:
+            before = self.errors[:-1]
+            return self.trial.clearly_better(self.errors[-1], before[self.trial.best(before)], BETTER)
+        return self.trial.best(self.mistakes) >= len(self.sizes) - PATIENCE
 
-    def fits(self, budgets: Sequence[Mapping[str, int]]) -> bool:
-        """Whether a choice was made that is allowed."""
-        state = self.state
-        return state.trial is not None and state.size <= budgets[state.scaling][state.setting.widths]
+    def best(self, places: Sequence[int]) -> int:
+        """The place of the least error; of sizes that are not sensible one must be clearly better."""
+        best = places[0]
+        for at in places:
+            z = BETTER if self.sizes[at] > self.sensible else 0.0
+            if self.trial.clearly_better(self.errors[at], self.errors[best], z):
+                best = at
+        return best
 
-    def again(self, budgets: Sequence[Mapping[str, int]], *, binding: bool) -> None:
-        """Look for what is allowed, and also with a scaling that takes fewer numbers where that allows more vectors."""
-        limits = replace(self.limits, binding=binding)
-        allowed = [k for k, budget in enumerate(budgets) if any(budget[kind] for kind in limits.kinds)]
-        scaling = self.scaling if self.scaling in allowed else allowed[0]
-        self.within(scaling, limits.within(budgets[scaling]), budgets)
-        found = self.state
-        kind = found.setting.widths
-        if found.size < budgets[scaling][kind]:
-            return
-        for other in allowed:
-            if budgets[other][kind] > budgets[scaling][kind]:
-                self.within(other, limits.within(budgets[other]), budgets)
-                if not self.state.is_better_than(found):
-                    self.state = found
+    def smallest_enough(self, places: Sequence[int], unseen: float) -> int:
+        """The first place, of sizes in order, that is nearly as good as the best."""
+        trial, best = self.trial, self.best(places)
+        unseen = max(unseen, NOTICED * trial.standard_error(self.mistakes[best]))
+        return next(
+            at for at in places if not trial.clearly_better(self.errors[best], self.errors[at], NEAR, unseen)
+        )
 
-    def within(self, scaling: int, limits: Limits, budgets: Sequence[Mapping[str, int]]) -> None:
-        """Choose with one scaling; up to these limits, or a little beyond the budget to see whether it matters."""
-        data, rng, report = self.machine.data, self.rng, self.report
-        machine, part, first = self.machine.scaled(scaling), self.part.scaled(scaling), self.first
-        if scaling != self.scaling:
-            _, *first = part.first(limits.width, limits.penalty, rng)
-        noisy = first[2] > NOISY
-        known = data.classify and (data.n <= FEW_ROWS or (noisy and data.n <= SETTING_ROWS))
-        if known or noisy:
-            limits = replace(limits, kinds=tuple("fixed" if k == "one" else k for k in limits.kinds))
-        if known:
-            # five folds say less than ridge regression knows: its width and penalty stay, and so its loss
-            limits = replace(limits, width=first[0], penalty=first[1])
-            machine, part = machine.with_loss(Squared()), part.with_loss(Squared())
-        state = self.state = State(machine, scaling, limits)
-        state.budget = budgets[scaling]
-        every = part.data.n == data.n
-        trial = Trial(part, FOLDS if every else FEW_FOLDS, self.seed, first[2], self.run)
-        search_settings(trial, limits, state, first, report)
-        if data.n > SETTING_ROWS:
-            self.many = data.sample(SIZE_ROWS, rng) if self.many is None else self.many
-            part = machine.on(self.many)
-            state.halves = False
-            trial = Trial(part, FEW_FOLDS, self.seed, first[2], self.run)
-            reached = tune_on_more_rows(trial, limits, state, report)
-            trial = Trial(part, 1, self.seed, reached, self.run)
-        _search_sizes(trial, limits, state, report)
-        more = np.sqrt(data.n / part.data.n)  # all rows bear more vectors than the part that was searched
-        state.size = min(limits.most[state.setting.widths], int(more * state.size))
-        state.trial = trial
-
-    def choice(self, budgets: Sequence[Mapping[str, int]], *, interrupted: bool) -> Choice:
-        """What was chosen, with no more vectors than are allowed."""
-        state = self.state
-        held = state.held
-        if held is None:
-            none = np.zeros((0, self.machine.data.Y.shape[1]))
-            held = none, np.zeros(0, dtype=np.intp), np.zeros(0)
-        outputs, groups, weight = held
-        machine, setting = state.machine, state.setting
-        budget = budgets[state.scaling]
-        if not budget[setting.widths]:  # ended before anything that is allowed was tried
-            kinds = [kind for kind in state.limits.kinds if any(budget[kind] for budget in budgets)]
-            setting = replace(setting, widths=kinds[0])
-            scaling = max(range(len(budgets)), key=lambda k: budgets[k][kinds[0]])
-            machine, budget = self.machine.scaled(scaling).with_loss(machine.data.loss), budgets[scaling]
-        size = min(state.size, budget[setting.widths])
-        sizes = [smaller for smaller in state.ladder(setting.widths) if smaller < size]
-        return Choice(
-            machine,
-            setting,
-            [*sizes, size],
-            outputs,
-            groups,
-            weight,
-            state.table,
-            interrupted,
-            state.to_the_end,
+    def upto(self, most: int) -> list[int]:
+        """Places of the sizes up to this, the smallest first."""
+        return sorted(
+            (at for at, size in enumerate(self.sizes) if size <= most), key=lambda at: self.sizes[at]
         )
 
 
-def _search_sizes(trial: Trial, limits: Limits, state: State, report: Callable[[str], None]) -> None:
-    sensible = np.inf if limits.binding else np.sqrt(trial.machine.data.n)
-    chosen: Array | None = None  # errors at the best size of the chosen kind
-    for kind in limits.kinds:
-        if kind not in state.settings:
-            continue
-        curve = Curve(trial, state.settings[kind], state.expected, sensible)
-        _grow(curve, state, report)
-        errors = curve.errors[curve.best]
-        if chosen is None or (not curve.too_small and _clearly_better(trial, chosen - errors)):
-            chosen = errors
-            _take(curve, state)
-        state.table += [
-            (kind, size, trial.mean(mistakes), trial.standard_error(mistakes))
-            for size, mistakes in sorted(zip(curve.sizes, curve.mistakes, strict=True), key=itemgetter(0))
-        ]
+class _Search:
+    """The search; `found` is the best so far."""
 
+    def __init__(
+        self, machine: Machine, limits: Limits, rng: np.random.Generator, report: Callable[[str], None]
+    ) -> None:
+        self.machine, self.limits, self.rng, self.report = machine, limits, rng, report
+        self.trial: Trial | None = None
+        self.setting = Setting(limits.width or 1.0, limits.penalty or 0.25, limits.metrics[0])
+        self.size = 1
+        self.at: tuple[_Curve, int] | None = None  # where it was found
+        self.table: Table = []
+        self._settings: dict[tuple[str, int, int], tuple[Setting, Array]] = {}
 
-def _clearly_better(trial: Trial, gain: Array) -> bool:
-    return trial.mean(gain) > BETTER * trial.standard_error(gain)
+    def prepare(self, run: Any, score: Any) -> None:
+        """Ridge regression, the plan, and the folds."""
+        limits, rng, data = self.limits, self.rng, self.machine.data
+        seed = int(rng.integers(2**63))
+        some = data.sample(SOME_ROWS, rng)
+        part = self.machine.on(some) if len(some) < data.n else self.machine
+        self.firsts: list[First] = part.first(limits.width, limits.penalty, rng)
+        self.scaling = min(range(len(self.firsts)), key=lambda at: self.firsts[at].error)
+        first = self.firsts[self.scaling]
+        self.noise = first.mistakes
+        self.report(
+            f"ridge regression: scaling {self.scaling}, width {first.width:.3g}, C {1 / first.penalty:.3g}: "
+            f"error {first.mistakes:.4g}"
+        )
+        most = min(data.n, max(LARGEST, limits.most))
+        self.plan: Plan = plan_for(
+            n_rows=data.n, n_features=data.X.shape[1], n_outputs=data.Y.shape[1], classify=data.classify,
+            noise=self.noise, metrics=limits.metrics, most=most,
+        )  # fmt: skip
+        self.report(str(self.plan))
+        if self.plan.trusted:
+            self.machine = self.machine.with_loss(Squared())
+        rows = data.sample(self.plan.rows, rng)
+        part = self.machine.on(rows) if len(rows) < data.n else self.machine
+        self.setting = self._start(self.plan.metrics[0], self.scaling)
+        self.trial = Trial(part, rows, self.plan.folds, seed, self.noise, run, score)
 
+    def _start(self, metric: str, scaling: int) -> Setting:
+        first = self.firsts[max(scaling, 0)]
+        return Setting(first.width, first.penalty, metric, scaling)
 
-def _grow(curve: Curve, state: State, report: Callable[[str], None]) -> None:
-    """Models of growing size until that does not help any more."""
-    trial, setting = curve.trial, curve.setting
-    sizes = [size for size in state.ladder(setting.widths) if size == 1 or trial.machine.can_try(size)]
-    for size, (outputs, errors) in zip(sizes, trial.grown(setting, sizes), strict=True):
-        curve.add(size, outputs, errors)
-        report(f"{count(size, 'vector')}, widths {setting.widths}: error {trial.mean(errors):.4g}")
-        if size > state.least and not curve.improves:
-            break
-        if size > state.budget[setting.widths] and not curve.has_near(state.budget[setting.widths]):
-            break  # nothing that is allowed is good enough
+    @property
+    def fits(self) -> bool:
+        """Whether what was found is allowed."""
+        return self.at is not None and self.size <= self.limits.allowed(self.setting)
 
+    @property
+    def _unseen(self) -> float:
+        return 0.0 if self.machine.data.classify else NEGLIGIBLE
 
-def _take(curve: Curve, state: State) -> None:
-    """The smallest size of the curve that is enough becomes the choice."""
-    trial, setting = curve.trial, curve.setting
-    limits, most = state.limits, state.limits.most[setting.widths]
-    many = trial.machine.data.n > SETTING_ROWS
-    if curve.too_small:  # the folds have nothing to say, and noise is not the trouble
-        at = len(curve.sizes) - 1
-        setting = replace(setting, penalty=state.weakest)
-    else:
-        at = curve.best if limits.binding else curve.smallest_near
-        if not limits.binding and state.halves and setting.widths != "per_feature":
-            at = curve.try_between(at)
-    state.setting, state.size = setting, curve.sizes[at]
-    if limits.wished and state.size == max(curve.sizes) and not trial.machine.can_try(most):
-        state.size = most
-    state.held = curve.outputs[at], trial.groups, trial.weight
-    clean = setting.widths != "per_feature" and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
-    state.to_the_end = curve.too_small or clean or many
+    def go(self, limits: Limits) -> None:
+        """Look for the best within these limits."""
+        assert self.trial is not None
+        trial = self.trial
+        # whether it is known that the model would be larger without these limits
+        binding = self.at is not None
+        settings = self._best_settings(limits)
+        self.at = None
+        best: Array | None = None
+        for setting in settings:
+            curve = self._grown(setting, limits, np.inf if binding else np.sqrt(trial.machine.data.n))
+            allowed = curve.upto(limits.allowed(setting))
+            chosen = curve.best(allowed)
+            least = curve.errors[chosen]
+            # one metric after the other, each learning more; within a limit the best is wanted
+            z = 0.0 if binding else BETTER
+            if best is None or trial.clearly_better(least, best, z, self._unseen):
+                best = least
+                self._take(curve, chosen if binding else curve.smallest_enough(allowed, self._unseen), limits)
+            self.table += [
+                (
+                    setting.widths,
+                    curve.sizes[at],
+                    trial.mean(curve.mistakes[at]),
+                    trial.standard_error(curve.mistakes[at]),
+                )
+                for at in curve.upto(limits.most)
+            ]
+
+    def _take(self, curve: _Curve, at: int, limits: Limits) -> None:
+        self.setting, self.size, self.at = curve.setting, curve.sizes[at], (curve, at)
+        wished = self.limits.allowed(curve.setting)
+        if self.limits.wished and self.size == max(curve.sizes) and not curve.trial.machine.can_try(wished):
+            self.size = max(self.size, wished)
+
+    def _best_settings(self, limits: Limits) -> list[Setting]:
+        """The best setting of each metric that is still in question, the simplest first."""
+        assert self.trial is not None
+        trial = self.trial
+        left: list[tuple[Setting, Array]] = []
+        for metric in self.plan.metrics:
+            scalings = self._scalings(metric, limits)
+            if not scalings:
+                continue
+            rival = left[-1][1] if left else None
+            best: tuple[Setting, Array] | None = None
+            for scaling in scalings:
+                found = self._climbed(metric, scaling, limits, rival)
+                if found is not None and (best is None or trial.mean(found[1]) < trial.mean(best[1])):
+                    best = found
+                    rival = found[1]
+            if best is None:
+                self.report(f"{metric}: given up")
+                continue
+            setting, errors = best
+            self.report(
+                f"{metric}: width {setting.width:.3g}, C {1 / setting.penalty:.3g}, scaling {setting.scaling}: error "
+                f"{trial.mean(errors):.4g}"
+            )
+            if left and trial.mean(errors) > trial.mean(left[-1][1]):
+                continue  # learns more for nothing
+            if left and trial.clearly_better(errors, left[-1][1], BETTER) and not self._much_worse(errors):
+                left = []
+            left.append((setting, errors))
+        return [setting for setting, _ in left]
+
+    def _scalings(self, metric: str, limits: Limits) -> list[int]:
+        """Where a metric begins: the spread of each feature is never left out where each has its width."""
+        every = range(len(limits.budgets))
+        if metric == "per_feature":
+            starts = [0] if self.plan.trusted or self.limits.width is not None else [0, LIKELIHOOD]
+            return [scaling for scaling in starts if limits.budgets[0][metric]]
+        allowed = [scaling for scaling in every if limits.budgets[scaling][metric]]
+        if self.scaling in allowed:
+            most = limits.budgets[self.scaling][metric]
+            # a scaling that takes fewer numbers may allow more vectors
+            return [self.scaling] + [other for other in allowed if limits.budgets[other][metric] > most]
+        return allowed
+
+    def _climbed(
+        self, metric: str, scaling: int, limits: Limits, rival: Array | None
+    ) -> tuple[Setting, Array] | None:
+        """The best setting that is reached from ridge regression's, from neighbour to neighbour, with its errors.
+
+        None where the first one is clearly worse than `rival`.
+        """
+        assert self.trial is not None
+        trial = self.trial
+        setting = self._start(metric, scaling)
+        size = self._compared(setting, min(self.plan.compared, limits.allowed(setting)), limits)
+        known = self._settings.get((metric, scaling, size))
+        if known is not None:
+            return known
+        errors = trial.against(setting, size, rival)
+        if errors is None or (rival is not None and trial.clearly_better(rival, errors, BETTER)):
+            return None
+        for _ in range(0 if self.plan.trusted else STEPS):
+            around = [
+                replace(
+                    setting,
+                    width=setting.width
+                    * (a if self.limits.width is None and self.machine.has_width else 1.0),
+                    penalty=setting.penalty * (a * b if self.limits.penalty is None else 1.0),
+                )
+                for a, b in NEIGHBOURS[metric]
+            ]
+            if scaling == LIKELIHOOD:
+                around = [replace(each, width=setting.width) for each in around]
+            around = [each for each in dict.fromkeys(around) if each != setting]
+            if not around:
+                break
+            tried = [(each, trial.against(each, size, errors)) for each in around]
+            found = [(each, its) for each, its in tried if its is not None]
+            if not found:
+                break
+            best, least = found[trial.best([its for _, its in found])]
+            if not trial.clearly_better(least, errors, EARNED, self._unseen):
+                break
+            setting, errors = best, least
+        self._settings[metric, scaling, size] = setting, errors
+        return setting, errors
+
+    def _compared(self, setting: Setting, size: int, limits: Limits) -> int:
+        """The size at which settings are compared: large enough for what ridge regression has found."""
+        assert self.trial is not None
+        most = min(limits.allowed(setting), 8 * size)
+        while size < most and self._much_worse(self.trial.at(setting, size)):
+            size = min(2 * size, most)
+        return size
+
+    def _much_worse(self, errors: Array) -> bool:
+        """Whether a model is much worse than ridge regression: then it is too small."""
+        assert self.trial is not None
+        trial = self.trial
+        if trial.score is not None:
+            return False
+        limit = max(MUCH_WORSE * self.noise, self._unseen)
+        return trial.mean(errors) - trial.standard_error(errors) > limit
+
+    def _grown(self, setting: Setting, limits: Limits, sensible: float) -> _Curve:
+        """Models of growing size until that does not help any more."""
+        assert self.trial is not None
+        trial = self.trial
+        curve = _Curve(trial, setting, sensible)
+        most, own = limits.allowed(setting), self.limits.allowed(setting)
+        sizes = [size for size in ladder(most) if size == 1 or trial.machine.can_try(size)]
+        for size, outputs in zip(sizes, trial.grown(setting, sizes), strict=True):
+            curve.add(size, outputs)
+            self.report(
+                f"{count(size, 'vector')}, {setting.widths}: error {trial.mean(curve.errors[-1]):.4g}"
+            )
+            if size > 2 * self.plan.compared and not (curve.falls or self._much_worse(curve.mistakes[-1])):
+                break
+            if own < size < most:
+                within = [curve.errors[at] for at in curve.upto(own)]
+                if not within or trial.clearly_better(curve.errors[-1], within[trial.best(within)], 1.0):
+                    break  # nothing that is allowed is good enough
+        return curve
+
+    def choice(self, *, interrupted: bool) -> Choice:
+        """What was chosen, with no more vectors than are allowed."""
+        setting, size, limits = self.setting, self.size, self.limits
+        if not limits.allowed(setting):  # ended before anything that is allowed was tried
+            setting, size = next(
+                (replace(setting, widths=metric, scaling=scaling), 1)
+                for scaling, budget in enumerate(limits.budgets)
+                for metric in limits.metrics
+                if budget[metric]
+            )
+        size = min(size, limits.allowed(setting))
+        data, trial = self.machine.data, self.trial
+        if trial is not None and trial.machine.data.n < data.n:
+            more = np.sqrt(
+                data.n / trial.machine.data.n
+            )  # all rows bear more vectors than the part that was searched
+            size = min(limits.allowed(setting), int(more * size))
+        sizes = [smaller for smaller in ladder(size) if smaller < size]
+        held = errors = None
+        to_the_end = True
+        if self.at is not None and trial is not None:
+            curve, at = self.at
+            held, errors = trial.held_out(curve.outputs[at]), curve.errors[at]
+            clean = trial.score is None and trial.mean(curve.mistakes[at]) <= FEW_MISTAKES
+            # too small is not too noisy
+            clean = (clean and setting.widths != "per_feature") or self._much_worse(curve.mistakes[at])
+            to_the_end = clean or data.n > SOME_ROWS
+        return Choice(
+            self.machine, setting, [*sizes, size], held, errors, self.table, interrupted, to_the_end
+        )

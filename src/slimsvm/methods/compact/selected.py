@@ -13,7 +13,7 @@ from ...refinement import SmoothLoss, fit_coefficients
 from ...refinement.starts import CANDIDATES, pursue
 from ...rows import Array, Rows
 from ...words import count
-from .machines import Setting, first_grids
+from .machines import First, Setting, first_grids
 from .observations import Observations
 from .ridge import column_places, ridge_search
 
@@ -73,10 +73,8 @@ class SelectedRows:
             n_threads=self.n_threads,
         )  # fmt: skip
 
-    def first(
-        self, width: float | None, penalty: float | None, rng: np.random.Generator
-    ) -> tuple[int, float, float, float]:
-        """Zero, a first width and penalty by ridge regression (what is given stays), and its error."""
+    def first(self, width: float | None, penalty: float | None, rng: np.random.Generator) -> list[First]:
+        """What ridge regression likes; what is given stays."""
         places, every = column_places(self.data.n, rng), np.arange(self.data.n)
 
         def columns(width: float) -> tuple[Array, Array]:
@@ -85,11 +83,7 @@ class SelectedRows:
 
         if not self.has_width:
             width = 1.0
-        return 0, *ridge_search(self.data, columns, *first_grids(width, penalty, self.n_features))[1:]
-
-    def scaled(self, number: int) -> SelectedRows:
-        """The machine itself: there is one scaling."""
-        return self
+        return [First(*ridge_search(self.data, columns, *first_grids(width, penalty, self.n_features)))]
 
     def can_try(self, size: int) -> bool:
         """Always: nothing but coefficients is trained."""

@@ -8,80 +8,111 @@ from typing import Any
 import numpy as np
 
 from ...rows import Array
+from .choice import HeldOut
+from .compare import Paired
 from .machines import Machine, Setting
+from .observations import blur_for
+from .plan import FOLDS
 
-FOLDS = 5
-# Models are compared with errors blurred by this share of the mean margin; if that is less, by this many times the
-# share of mistakes that are expected, or this many times one by the square root of the number of rows.
-BLUR, NOISE_BLUR = 0.15, 1.5
+# A candidate is given up after this many folds if what it is compared with is better by so many standard errors.
+LOOKED_AT, GIVEN_UP = 2, 1.0
 
 
-class Trial:
+class Trial(Paired):
     """Cross-validation of one machine, always on the same folds."""
 
     def __init__(
-        self, machine: Machine, n_folds: int, seed: int, expected: float, run: Callable[..., Iterable[Any]]
+        self,
+        machine: Machine,
+        rows: Array,
+        n_folds: int,
+        seed: int,
+        noise: float,
+        run: Callable[..., Iterable[Any]],
+        score: Callable[[Array, Array], float] | None = None,
     ) -> None:
         """`n_folds` of the FOLDS are used; `run` maps a function over them, in threads or not.
 
-        `expected` mistakes say how much noise there is, and so how much blur is right.
+        `rows` are the numbers of the machine's rows among all rows. The mistakes of ridge regression, `noise`, say how
+        much blur is right. `score` from outputs and numbers of held-out rows takes the place of errors, one for each
+        fold.
         """
         data = machine.data
         folds = data.folds(FOLDS, np.random.default_rng([seed, 0]))[:n_folds]
-        self.machine, self.seed, self.run = machine, seed, run
+        self.machine, self.seed, self.run, self.score = machine, seed, run, score
         self.train = [train for train, _ in folds]
         self.held = [np.flatnonzero(held > 0) for _, held in folds]
-        self.weight = np.concatenate([held[rows] for (_, held), rows in zip(folds, self.held, strict=True)])
-        rows = np.concatenate(self.held)
-        self.groups = data.groups[rows]
-        self._held_rows = data.take(rows)
-        self._tried: dict[tuple[Setting, int], Array] = {}  # outputs of one size
-        self.expect(expected)
+        held = np.concatenate(self.held)
+        weights = [part[rows] for (_, part), rows in zip(folds, self.held, strict=True)]
+        self.held_weight = np.concatenate(weights)
+        super().__init__(self.held_weight if score is None else np.array([part.sum() for part in weights]))
+        self.rows = rows[held]
+        # numbers of the rows that are trained on and held out
+        self.folds = [
+            (rows[train > 0], rows[held]) for train, held in zip(self.train, self.held, strict=True)
+        ]
+        self._all_rows = rows
+        self._tried: dict[tuple[Setting, int], list[Array]] = {}  # outputs of one size, fold after fold
+        self.blur = blur_for(noise, data.n)
 
-    def expect(self, mistakes: float) -> None:
-        """So many mistakes are expected from now on."""
-        self.expected = mistakes
-        self.blur = min(BLUR, NOISE_BLUR * max(mistakes, 1.0 / np.sqrt(self.machine.data.n)))
+    def held_out(self, outputs: Array) -> HeldOut:
+        """These outputs with the rows they belong to."""
+        return HeldOut(outputs, self.rows, self.held_weight)
 
-    def grown(self, setting: Setting, sizes: Sequence[int]) -> Iterator[tuple[Array, Array]]:
-        """For each size, held-out outputs (n_held, k) and errors (n_held,), one after the other.
+    def grown(self, setting: Setting, sizes: Sequence[int]) -> Iterator[Array]:
+        """For each size, held-out outputs (n_held, k), one after the other.
 
         Nothing is computed before it is asked for.
         """
-        paths = [
-            self.machine.path(setting, train, sizes, np.random.default_rng([self.seed, 1 + fold]))
-            for fold, train in enumerate(self.train)
-        ]
+        paths = [self._path(setting, fold, sizes) for fold in range(len(self.train))]
 
         def step(fold: int) -> Array:
             return self.machine.outputs(next(paths[fold]), self.held[fold])
 
         for _ in sizes:
-            outputs = np.concatenate(list(self.run(step, range(len(paths)))))
-            yield outputs, self.errors(outputs)
+            yield np.concatenate(list(self.run(step, range(len(paths)))))
 
-    def at(self, setting: Setting, size: int) -> tuple[Array, Array]:
-        """Held-out outputs and errors at one size."""
-        if (setting, size) not in self._tried:
-            self._tried[setting, size], _ = next(self.grown(setting, [size]))
-        outputs = self._tried[setting, size]
-        return outputs, self.errors(outputs)
+    def _path(self, setting: Setting, fold: int, sizes: Sequence[int]) -> Iterator[Any]:
+        return self.machine.path(
+            setting, self.train[fold], sizes, np.random.default_rng([self.seed, 1 + fold])
+        )
 
-    def errors(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,)
+    def at(self, setting: Setting, size: int) -> Array:
+        """Errors at one size."""
+        found = self.against(setting, size, None)
+        assert found is not None
+        return found
+
+    def against(self, setting: Setting, size: int, rival: Array | None) -> Array | None:
+        """Errors at one size; given up after a few folds, as None, where the errors `rival` are clearly less."""
+        done = self._tried.setdefault((setting, size), [])
+
+        def step(fold: int) -> Array:
+            return self.machine.outputs(next(self._path(setting, fold, [size])), self.held[fold])
+
+        if rival is not None and len(done) < LOOKED_AT < len(self.train):
+            done += self.run(step, range(len(done), LOOKED_AT))
+            errors = self._errors(done)
+            seen = Paired(self.weight[: len(errors)])
+            if seen.clearly_better(rival[: len(errors)], errors, GIVEN_UP):
+                return None
+        done += self.run(step, range(len(done), len(self.train)))
+        return self._errors(done)
+
+    def _errors(self, parts: Sequence[Array]) -> Array:
+        """What the outputs of the first folds cost: of each row with blur, or of each fold by `score`."""
+        pairs = list(zip(self.held, parts, strict=False))
+        if self.score is not None:
+            return np.array([-self.score(part, self._all_rows[rows]) for rows, part in pairs])
+        return np.concatenate([self.machine.data.take(rows).errors(part, self.blur) for rows, part in pairs])
+
+    def errors(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,) or (n_folds,)
         """What these held-out outputs cost, with blur."""
         ends = np.cumsum([len(rows) for rows in self.held])[:-1]
-        parts = zip(self.held, np.split(outputs, ends), strict=True)
-        return np.concatenate([self.machine.data.take(rows).errors(part, self.blur) for rows, part in parts])
+        return self._errors(np.split(outputs, ends))
 
-    def mistakes(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,)
+    def mistakes(self, outputs: Array) -> Array:  # (n_held, k) -> (n_held,) or (n_folds,)
         """What these held-out outputs cost without blur: 1 for a wrong class."""
-        return self._held_rows.mistakes(outputs)
-
-    def mean(self, errors: Array) -> float:
-        """The weighted mean."""
-        return float(self.weight @ errors / self.weight.sum())
-
-    def standard_error(self, difference: Array) -> float:
-        """Standard error of the weighted mean."""
-        away = difference - self.mean(difference)
-        return float(np.sqrt(np.square(self.weight) @ np.square(away)) / self.weight.sum())
+        if self.score is not None:
+            return self.errors(outputs)
+        return self.machine.data.take(np.concatenate(self.held)).mistakes(outputs)

@@ -1,0 +1,68 @@
+"""The model in the numbers that ship: vectors and metric rounded, then coefficients solved for them, then rounded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...expansion import KernelExpansion
+from ...refinement import SmoothLoss, fit_coefficients, kernel_blocks
+from ...rounding import BITS, rounded, rounded_geometry
+from ...training import TrainingSet
+
+# Iterations of L-BFGS for the coefficients.
+ITERATIONS = 100
+# Factor on the penalty from one try to the next, and the most tries.
+STRONGER, TRIES = 10.0, 6
+
+
+def shipped(
+    expansion: KernelExpansion,
+    number: str,
+    data: TrainingSet,
+    loss: SmoothLoss,
+    penalty: float,
+    *,
+    n_threads: int = 1,
+) -> KernelExpansion:
+    """The expansion with its numbers rounded to a format.
+
+    Large coefficients that cancel do not survive rounding to few bits. So the coefficients are solved for with a
+    penalty that grows as long as the loss of the rounded model falls.
+
+    Parameters
+    ----------
+    data : TrainingSet
+        With weights of mean one.
+    penalty : float
+        On half the squared norm, beside the sum of the weighted losses: where the tries begin.
+    """
+    middle = None if data.precomputed else np.asarray(data.weight @ data.X / data.weight.sum()).ravel()
+    f = rounded_geometry(expansion, number, middle=middle)
+    if BITS[number] >= BITS["float32"]:
+        return rounded(f, number, middle=middle).expansion
+    X = data.X if f.projection is None else f.projection(data.X, n_threads=n_threads)
+    weights = np.repeat(data.weight[:, None], data.Y.shape[1], axis=1)
+    blocks = kernel_blocks(f.kernel, X, f.vectors, dtype=np.float32, n_threads=n_threads)
+    among = f.kernel(f.vectors, f.vectors).astype(np.float64)
+    coef, intercept = f.coef.astype(np.float64), f.intercept.astype(np.float64)
+    best, least = f, np.inf
+    for _ in range(TRIES):
+        coef, intercept = fit_coefficients(
+            blocks, among, data.Y, weights, loss, np.full(data.Y.shape[1], penalty), coef, intercept,
+            max_iter=ITERATIONS,
+        )  # fmt: skip
+        dtype = f.coef.dtype
+        tried = rounded(
+            replace(f, coef=coef.astype(dtype), intercept=intercept.astype(dtype)), number, middle=middle
+        )
+        value = 0.0
+        for rows, K in blocks():
+            outputs = K @ tried.expansion.coef + tried.expansion.intercept
+            value += float(np.vdot(weights[rows], loss.value(data.Y[rows], outputs)))
+        if value >= least:
+            break
+        best, least = tried.expansion, value
+        penalty *= STRONGER
+    return best
