@@ -39,7 +39,7 @@ from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.ridge import ridge_search
 from slimsvm.methods.compact.settings import _smoothed_best
-from slimsvm.readout import softmax
+from slimsvm.probability import softmax
 from slimsvm.refinement import RbfModel, RoundedHinge
 from slimsvm.refinement.minibatch import refine_in_batches
 
