@@ -40,7 +40,7 @@ from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.plan import ladder, metrics_in_question, plan_for
 from slimsvm.methods.compact.ridge import ridge_search
 from slimsvm.methods.compact.search import _Curve
-from slimsvm.readout import softmax
+from slimsvm.probability import softmax
 from slimsvm.refinement import RbfModel, RoundedHinge
 from slimsvm.refinement.minibatch import refine_in_batches
 from slimsvm.rounding import rounded

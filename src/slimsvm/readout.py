@@ -11,63 +11,9 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import expit, ndtr
 
+from .probability import Probability
 from .rows import Array, frozen
-
-
-@dataclass(frozen=True)
-class Probability:
-    """How outputs become probabilities of the classes.
-
-    Parameters
-    ----------
-    link : {"logistic", "normal", "softmax"}
-        A distribution function of each output (several classes are scaled to sum to one), or a softmax.
-    factor : float
-        On the outputs, for "softmax": fitted to rows that were held out.
-    """
-
-    link: str
-    factor: float = 1.0
-
-    def __call__(self, outputs: Array) -> Array:  # (n, k) -> (n, n_classes)
-        """Probabilities; one output means two classes. The largest is that of the class that wins."""
-        if self.link == "softmax":
-            return softmax(outputs, self.factor)
-        return by_distribution(outputs, expit if self.link == "logistic" else ndtr)
-
-
-def by_distribution(outputs: Array, distribution: Any) -> Array:  # (n, k) -> (n, n_classes)
-    """Probabilities from a distribution function of each output; several classes are scaled to one."""
-    if outputs.shape[1] == 1:
-        second = distribution(outputs[:, 0])
-        first = distribution(-outputs[:, 0])
-        return np.column_stack([first, second])
-    each = np.maximum(distribution(outputs), np.finfo(outputs.dtype).tiny)
-    probabilities: Array = each / each.sum(axis=1, keepdims=True)
-    return probabilities
-
-
-def two_columns(outputs: Array) -> Array:  # (n, k) -> (n, n_classes)
-    """One output for each class: the first of two has the output 0."""
-    return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
-
-
-def softmax(outputs: Array, factor: float) -> Array:  # (n, k) -> (n, n_classes)
-    """Softmax of the outputs times a factor; the largest is always that of the class that wins."""
-    F = two_columns(outputs.astype(np.float64))
-    winner = F.argmax(axis=1)
-    P = np.exp(factor * (F - F.max(axis=1, keepdims=True)))
-    P /= P.sum(axis=1, keepdims=True)
-    # rounding may make two classes equal: the winner stays ahead by the least possible
-    rows = np.arange(len(P))
-    others = P.copy()
-    others[rows, winner] = -np.inf
-    rival = others.max(axis=1)
-    tied = rival >= P[rows, winner]
-    P[rows[tied], winner[tied]] = np.nextafter(rival[tied], 2.0)
-    return P
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +46,24 @@ class _Labels:
             raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is not a class of the model.")
         return np.searchsorted(self.classes, labels)
 
+    def winners(self, outputs: Array) -> Array:  # (n,)
+        """Numbers of the classes that win."""
+        raise NotImplementedError
+
+    def answer(self, outputs: Array) -> Array:  # (n,)
+        """Labels."""
+        labels: Array = self.classes.take(self.winners(outputs))
+        return labels
+
     def scores(self, outputs: Array) -> Array:
         """What `decision_function` gives."""
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     def probabilities(self, outputs: Array) -> Array:  # (n, n_classes)
-        """Probability of each class."""
+        """Probability of each class; the largest is that of the class that wins."""
         if self.probability is None:
             raise AttributeError("this model has no probabilities.")
-        return self.probability(outputs)
+        return self.probability(outputs, self.winners(outputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +85,10 @@ class SignReadout(_Labels):
 
     zero: int = 0
 
-    def answer(self, outputs: Array) -> Array:  # (n,)
-        """Labels."""
-        codes = outputs[:, 0] >= 0 if self.zero else outputs[:, 0] > 0
-        labels: Array = self.classes.take(codes)
-        return labels
+    def winners(self, outputs: Array) -> Array:  # (n,)
+        """Numbers of the classes that win."""
+        positive: Array = outputs[:, 0] >= 0 if self.zero else outputs[:, 0] > 0
+        return positive.astype(np.intp)
 
     def signs(self, codes: Array) -> Array:  # (n, 1)
         """The signs the outputs of rows of these classes should have."""
@@ -161,14 +115,13 @@ class LargestReadout(_Labels):
 
     half_digits: bool = False
 
-    def answer(self, outputs: Array) -> Array:  # (n,)
-        """Labels."""
+    def winners(self, outputs: Array) -> Array:  # (n,)
+        """Numbers of the classes that win."""
         if self.half_digits:
             largest = outputs.max(axis=1, keepdims=True)
             rounding = np.sqrt(np.finfo(outputs.dtype).eps) * np.maximum(1.0, np.abs(largest))
             outputs = outputs >= largest - rounding
-        labels: Array = self.classes.take(outputs.argmax(axis=1))
-        return labels
+        return outputs.argmax(axis=1)
 
     def signs(self, codes: Array) -> Array:  # (n, n_classes)
         """The signs the outputs of rows of these classes should have: each class against the rest."""
@@ -230,21 +183,22 @@ class VotesReadout(_Labels):
     def class_scores(self, outputs: Array) -> Array:  # (n, n_classes)
         """Votes and confidence, like `by_class`; the largest is always that of the class that wins."""
         scores = self.by_class(outputs)
-        rows, winner = np.arange(len(scores)), np.searchsorted(self.classes, self.answer(outputs))
+        rows, winner = np.arange(len(scores)), self.winners(outputs)
         behind = scores[rows, winner] < scores.max(axis=1)
         scores[rows[behind], winner[behind]] = np.nextafter(scores.max(axis=1)[behind], np.inf)
         return scores
 
     def probabilities(self, outputs: Array) -> Array:  # (n, n_classes)
-        """Probability of each class."""
-        return super().probabilities(self.class_scores(outputs))
+        """Probability of each class, from one score for each; the largest is that of the class that wins."""
+        if self.probability is None:
+            raise AttributeError("this model has no probabilities.")
+        return self.probability(self.class_scores(outputs))
 
-    def answer(self, outputs: Array) -> Array:  # (n,)
-        """Labels."""
+    def winners(self, outputs: Array) -> Array:  # (n,)
+        """Numbers of the classes that win."""
         decided_by_outputs = self.break_ties and not self.one_for_each_pair
         votes = self.by_class(outputs) if decided_by_outputs else self.votes(outputs)
-        labels: Array = self.classes.take(votes.argmax(axis=1))  # the first of equals
-        return labels
+        return votes.argmax(axis=1)  # the first of equals
 
     def scores(self, outputs: Array) -> Array:
         """What `decision_function` gives."""

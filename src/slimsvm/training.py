@@ -15,8 +15,8 @@ import numpy as np
 from .expansion import KernelExpansion
 from .kernel_order import hashed, kernel_order
 from .kernels import Kernel
+from .probability import Probability
 from .problem import KernelGram
-from .readout import Probability
 from .rows import Array, Rows, distinct_rows
 
 

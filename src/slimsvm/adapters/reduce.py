@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from ..calibration import follow_probabilities
+from ..calibration import follow_probabilities, per_row
 from ..expansion import KernelExpansion
-from ..readout import LabelReadout, Probability, VotesReadout
+from ..readout import LabelReadout, VotesReadout
 from ..reduction.prune import CRITERIA, RIDGE
 from ..reduction.shrink import shrink
 from ..reduction.start import METHODS, Options, Start
@@ -213,5 +213,5 @@ def _calibrated(
     outputs = smaller(start.X, n_threads=start.n_threads).astype(np.float64)
     if isinstance(readout, VotesReadout):
         outputs = readout.class_scores(outputs)
-    factor = follow_probabilities(outputs, probabilities(start.X), start.task.weight)
-    return replace(readout, probability=Probability("softmax", factor))
+    probability = follow_probabilities(outputs, probabilities(start.X), per_row(start.task.weight))
+    return replace(readout, probability=probability)

@@ -11,10 +11,11 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ...calibration import fit_temperature
+from ...calibration import fit_softmax, per_row
 from ...kernels import Kernel, as_kernel
 from ...losses import Squared, SquaredHinge
-from ...readout import Probability, ValueReadout, label_readout
+from ...probability import Probability
+from ...readout import ValueReadout, label_readout
 from ...refinement import RoundedHinge, RoundedInsensitive
 from ...rounding import NUMBERS
 from ...rows import Array
@@ -124,8 +125,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     scale : bool, default=True
         Whether inputs are scaled inside ("rbf" and "laplacian"); vectors and widths are stored in the units of X.
     class_weight : dict, "balanced" or None, default=None
-        Counts in training and in all comparisons on held-out rows. The factor of `predict_proba` is fitted with it too:
-        its probabilities are those of data in which the classes have these weights.
+        Counts in training and in all comparisons on held-out rows. `predict_proba` is fitted with it too: its
+        probabilities are those of data in which the classes have these weights.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does: KeyboardInterrupt leaves `fit` and the estimator is as it was, or the best model so far is
         kept, with a ConvergenceWarning (before there is one, "keep" raises too).
@@ -143,8 +144,9 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         Width in the units of X: one number where one width serves all features, else one for each.
     C_ : float
         The chosen C.
-    temperature_ : float
-        Factor on the outputs in `predict_proba`.
+    probability_ : slimsvm.probability.Probability
+        What `predict_proba` does with the outputs: a softmax with a `factor` on them and an `offset` for each class,
+        fitted to the held-out rows of the search.
     path_ : structured array
         Kind of widths, size, cross-validated error and its standard error of what was tried.
 
@@ -213,17 +215,17 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
             readout = label_readout(run.known)
             score = score_by(self.scoring, readout, run.known[data.codes], data.weight, classify=True)
         trained, held = CompactFit(self, data, loss, run, score=score).train()
-        factor = 1.0
+        probability = Probability("softmax")
         if held is not None:
-            factor = fit_temperature(held.outputs, data.codes[held.rows], held.weight)
-        return replace(trained, probability=Probability("softmax", factor))
+            probability = fit_softmax(held.outputs, data.codes[held.rows], per_row(held.weight))
+        return replace(trained, probability=probability)
 
     @property
-    def temperature_(self) -> float:
-        """Factor on the outputs in `predict_proba`."""
+    def probability_(self) -> Probability:
+        """Slope and offsets on the outputs in `predict_proba`."""
         check_is_fitted(self)
-        factor: float = self.readout_.probability.factor
-        return factor
+        probability: Probability = self.readout_.probability
+        return probability
 
 
 class CompactSVR(Compact, KernelRegressor):

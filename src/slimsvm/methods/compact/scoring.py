@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 
-from ...readout import Probability, Readout
+from ...probability import Probability
+from ...readout import Readout
 from ...rows import Array
 
 

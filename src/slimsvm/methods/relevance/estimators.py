@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import Kernel
-from ...readout import Probability
+from ...probability import Probability
 from ...rows import Array
 from ...threads import n_threads
 from ...training import Trained, TrainingSet

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
+from ...probability import Probability
 from ...problem import make_dictionary
-from ...readout import Probability
 from ...solvers.reweighted import reweighted, trained_on_columns, warn_empty, without_effect
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
