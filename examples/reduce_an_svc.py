@@ -22,7 +22,7 @@ def main() -> None:
     print(
         f"method='prune'     {pruned[-1].n_vectors_:3d} vectors  {pruned.score(X_test, y_test):.1%} accuracy"
     )
-    for max_loss in (0.005, 0.025, 0.1):
+    for max_loss in (0.005, 0.01, 0.05):
         slim = reduce(svc, X, y, max_loss=max_loss)
         print(
             f"max_loss={max_loss:<9} {slim[-1].n_vectors_:3d} vectors  {slim.score(X_test, y_test):.1%} accuracy"

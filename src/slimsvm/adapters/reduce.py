@@ -28,7 +28,7 @@ from .start import readout_by_class, start_of
     {
         "method": [StrOptions(set(METHODS))],
         "criterion": [StrOptions(set(CRITERIA))],
-        "max_loss": [Interval(Real, 0, None, closed="left")],
+        "max_loss": [Interval(Real, 0, None, closed="left"), None],
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "scoring": [str, callable, None],
         "min_score": [Interval(Real, None, None, closed="neither"), None],
@@ -49,7 +49,7 @@ def reduce(
     sample_weight: Any = None,
     method: str = "auto",
     criterion: str = "damage",
-    max_loss: float = 0.025,
+    max_loss: float | None = None,
     max_vectors: int | None = None,
     max_bytes: int | None = None,
     min_score: float | None = None,
@@ -69,7 +69,7 @@ def reduce(
         `GaussianProcessRegressor` of scikit-learn, a `Pipeline` that ends in one of these, any estimator of
         this library, or any `KernelExpansion`. It is not changed.
     X : array-like or CSR of shape (n, d) or None
-        Rows on which the loss is measured and to which the smaller model is fitted, best the training rows.
+        Rows on which the loss is measured and the model is followed, best the training rows.
         None means the model's own vectors; "auto" then follows the model's function only. A model with a callable
         kernel needs its training rows, one with a precomputed kernel the square matrix of kernel values it was
         fitted to.
@@ -80,21 +80,23 @@ def reduce(
         How much each of these rows counts in the loss.
     method : {"auto", "prune", "exact", "refine"}, default="auto"
         "auto" looks for the fewest vectors, each size at its best: vectors that have moved and need not be among
-        the original ones, coefficients fitted to X and y and, for RBF kernels, another width. Where the kernel
-        has no known derivative or is not positive definite, vectors stay and only coefficients are fitted. An SVC
-        of four or more classes gets one output for each class instead of one for each pair where that is smaller.
+        the original ones, coefficients that follow the outputs of the model on X and, for RBF kernels, another
+        width. Where the kernel has no known derivative or is not positive definite, vectors stay and only
+        coefficients are fitted. With `max_bytes`, an SVC of four or more classes gets one output for each class
+        instead of one for each pair where more vectors then fit and mistakes on rows held out are fewer.
         "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes those that
         are linear combinations of others, which changes no output beyond rounding; "refine" moves vectors with
         the width and the outputs as they are.
     criterion : {"damage", "redundancy"}, default="damage"
         Which vector goes next: "damage" the one whose removal changes the function least, "redundancy" the
         one the others replace best whatever its coefficient, as in the paper.
-    max_loss : float, default=0.025
-        How much the loss may rise: the mean hinge loss for classifiers (eq. 9), the mean squared error
-        over the variance of the target for regression, and for models without targets the mean squared
-        change over the variance of the output. "auto" counts a row of several classes once, by the margin
-        over the strongest other class. With `scoring`, how much the score may fall.
-        Not used when `max_vectors`, `max_bytes` or `min_score` is given.
+    max_loss : float or None, default=None
+        How much the loss may rise. For classifiers the loss of "auto" is the share of mistakes, in which a row near
+        the boundary counts in part (None: 0.01, one row in a hundred), and that of the other methods the mean hinge
+        loss (eq. 9; None: 0.025). For regression it is the mean squared error over the variance of the target, and
+        for models without targets the mean squared change over the variance of the output (None: 0.025). With
+        `scoring`, how much the score may fall (None: 0.025). Not used when `max_vectors`, `max_bytes` or `min_score`
+        is given.
     max_vectors : int or None, default=None
         Reduce to this number of vectors, whatever the loss.
     max_bytes : int or None, default=None
@@ -164,8 +166,8 @@ def reduce(
     """
     start = time.perf_counter()
     options = Options(
-        method, criterion, float(max_loss), max_vectors, refit, float(ridge), rank_tol, max_iter,
-        None if min_score is None else float(min_score), max_bytes,
+        method, criterion, None if max_loss is None else float(max_loss), max_vectors, refit, float(ridge), rank_tol,
+        max_iter, None if min_score is None else float(min_score), max_bytes,
     )  # fmt: skip
     threads = n_threads(n_jobs)
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model

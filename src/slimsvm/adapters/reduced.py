@@ -47,8 +47,9 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         As in `reduce`, like all that follow.
     criterion : {"damage", "redundancy"}, default="damage"
         Which vector goes next.
-    max_loss : float, default=0.025
-        How much the loss may rise, or the score may fall; not used when one of the next three is given.
+    max_loss : float or None, default=None
+        How much the loss may rise, or the score may fall; None is 0.01 of the share of mistakes for classifiers by
+        "auto", else 0.025. Not used when one of the next three is given.
     max_vectors : int or None, default=None
         Reduce to this number of vectors, whatever the loss.
     max_bytes : int or None, default=None
@@ -112,7 +113,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         "estimator": [HasMethods(["fit"])],
         "method": [StrOptions(set(METHODS))],
         "criterion": [StrOptions(set(CRITERIA))],
-        "max_loss": [Interval(Real, 0, None, closed="left")],
+        "max_loss": [Interval(Real, 0, None, closed="left"), None],
         "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
         "scoring": [str, callable, None],
         "min_score": [Interval(Real, None, None, closed="neither"), None],
@@ -130,7 +131,7 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
         *,
         method: str = "auto",
         criterion: str = "damage",
-        max_loss: float = 0.025,
+        max_loss: float | None = None,
         max_vectors: int | None = None,
         max_bytes: int | None = None,
         min_score: float | None = None,

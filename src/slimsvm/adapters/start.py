@@ -15,7 +15,7 @@ from ..kernels import Precomputed
 from ..projection import Projection
 from ..readout import LabelReadout, LargestReadout, Readout, ValueReadout, VotesReadout
 from ..reduction.start import ByClass, Options, Start
-from ..reduction.task import Margins, RivalMargins, Targets, Task
+from ..reduction.task import Margins, Mistakes, Targets, Task
 from ..rows import Array, Rows, as_rows
 from .models import Reducible, as_reducible
 
@@ -47,10 +47,10 @@ def start_of(
         raise ValueError("X is needed for scoring a model with a projection: its vectors are no rows.")
     score = _score(reducible, rows, y, scoring) if scored else None
     by_class = None
-    if options.method == "auto" and isinstance(task, Margins):
+    if options.method == "auto" and options.refit is not False and isinstance(task, Margins):
         by_class = _by_class(reducible, task, rows, y, scoring, scored)
         largest = isinstance(reducible.model.readout, LargestReadout)
-        task = RivalMargins(task.signs, task.weight, largest)
+        task = Mistakes(task.signs, task.weight, largest)
     other_bytes = 0 if projection is None else projection.nbytes
     start = Start(whole, expansion, distinct, X, task, outputs, n_threads, score, by_class, other_bytes)
     return start, reducible
@@ -83,7 +83,7 @@ def _by_class(
     # the class of a row is the only one that none of its pairs speaks against
     codes = (np.sign(task.signs) @ sums).argmax(axis=1)
     largest = readout_by_class(readout)
-    judged = RivalMargins(largest.signs(codes), task.weight, by_class=True)
+    judged = Mistakes(largest.signs(codes), task.weight, by_class=True)
     return ByClass(sums, judged, _score(reducible, X, y, scoring, largest) if scored else None)
 
 

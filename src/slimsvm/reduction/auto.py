@@ -1,28 +1,33 @@
-"""The default: the fewest vectors that keep the loss, each size tried at its best.
+"""The default: the fewest vectors that keep the answers, each size tried at its best.
 
 Pruning gives the order in which vectors go. At each size tried, what is left is moved and fitted again where the
-kernel allows it, otherwise its coefficients are fitted again; the size is found by bisection. A model with an output
-for each pair of classes also tries one output for each class, and takes what is smaller.
+kernel allows it, otherwise its coefficients are fitted again: to the outputs of the model, not to the labels, so that
+mistakes on the rows that are fitted can be compared with those of the model. The size is found by bisection. A model
+with an output for each pair of classes also tries one output for each class where a limit in bytes then allows more
+vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from ..budget import stored_bytes
 from ..expansion import KernelExpansion
 from ..kernels import Kernel, is_positive_definite
+from ..losses import SquaredHinge
 from ..problem import DENSE_LIMIT_BYTES
 from ..refinement import has_gradient
 from ..rows import Array
+from .held_out import better_held_out, mistakes_held_out
 from .prune import Block, Pruned
-from .refine import Fitting, fitting, nearest, smallest
+from .refine import LARGER_PENALTY, OUTPUT_PENALTY, Fitting, fitting, following, nearest, smallest
 from .start import Options, Outcome, Start, as_it_is, measure_of, pruned_by, watch_of
+from .task import Targets
 from .watch import with_coef
+
+# What is fitted to the labels is also tried with so many times the C of the model: few vectors hold it back already.
+LARGER_C = 10.0
 
 
 def can_move(kernel: Kernel) -> bool:
@@ -30,27 +35,16 @@ def can_move(kernel: Kernel) -> bool:
     return has_gradient(kernel) and is_positive_definite(kernel)
 
 
-class Trials(Protocol):
-    """Candidates of every size for one view of the model: its own outputs, or one for each class."""
-
-    @property
-    def start(self) -> Start:
-        """The view."""
-        ...
-
-    def __call__(self, size: int) -> KernelExpansion:
-        """The best expansion of this size."""
-        ...
-
-
 @dataclass(frozen=True)
 class OwnOutputs:
-    """Candidates with the outputs of the model.
+    """Candidates with the outputs of the model, which they follow.
 
     Parameters
     ----------
     start : Start
     target : Fitting
+    units : array of shape (k,)
+        Size of each output.
     order : array
         Numbers of the vectors in the order in which they go.
     moves : bool
@@ -60,6 +54,7 @@ class OwnOutputs:
 
     start: Start
     target: Fitting
+    units: Array
     order: Array
     moves: bool
     max_iter: int
@@ -68,18 +63,51 @@ class OwnOutputs:
         """The vectors that go last."""
         return np.sort(self.order[-size:])
 
-    def __call__(self, size: int) -> KernelExpansion:
-        """The best expansion of this size."""
+    def first(self, size: int) -> KernelExpansion:
+        """Where fitting begins: nearest in the feature space, or what is left."""
         start, rows = self.start, self.rows(size)
         if self.moves:
-            near = nearest(start.expansion, rows, start.task.scale, max_iter=self.max_iter)
-            if (
-                start.without_data
-            ):  # the vectors are the hard rows: what is fitted to them alone forgets the others
-                return near
-            return self.target.move(near, start.task.scale, max_iter=self.max_iter, n_threads=start.n_threads)
-        left = with_coef(start.expansion, rows, start.expansion.coef[rows])
-        return self.target.refit(left, start.gram(left), max_iter=self.max_iter, n_threads=start.n_threads)
+            return nearest(start.expansion, rows, start.task.scale, max_iter=self.max_iter)
+        return with_coef(start.expansion, rows, start.expansion.coef[rows])
+
+    def fitted(self, target: Fitting, first: KernelExpansion) -> KernelExpansion:
+        """Fit from there on."""
+        n_threads = self.start.n_threads
+        if self.moves:
+            return target.move(first, self.units, max_iter=self.max_iter, n_threads=n_threads)
+        return target.refit(first, self.start.gram(first), max_iter=self.max_iter, n_threads=n_threads)
+
+    def __call__(self, size: int) -> KernelExpansion:
+        """The best expansion of this size."""
+        first = self.first(size)
+        # without data the vectors are the hard rows: what is fitted to them alone forgets the others
+        return first if self.moves and self.start.without_data else self.fitted(self.target, first)
+
+    def with_penalty(self, size: int) -> OwnOutputs:
+        """The same with the penalty that is better at this size on rows held out."""
+        if self.start.without_data:
+            return self
+        first = self.first(size)
+        larger = replace(self.target, penalty=self.target.penalty * (LARGER_PENALTY / OUTPUT_PENALTY))
+        target = better_held_out(
+            self.target, larger, lambda t: self.fitted(t, first), n_threads=self.start.n_threads
+        )
+        return replace(self, target=target)
+
+    def fitted_to_labels(self, size: int) -> ToLabels:
+        """The candidate of this size that is fitted to the labels."""
+        return ToLabels.of(self.start, self.first(size), self._C, self.max_iter)
+
+    def by_class(self, size: int) -> ToLabels:
+        """The same with one output for each class, which begins as the sum of the functions of its pairs."""
+        by = self.start.by_class
+        assert by is not None
+        return ToLabels.of(self.start.in_classes(), by.summed(self.first(size)), self._C, self.max_iter)
+
+    @property
+    def _C(self) -> float:
+        """That of the model: its largest coefficient."""
+        return float(np.abs(self.start.whole.coef).max())
 
     def outcome(
         self, found: KernelExpansion, sizes: list[int], values: list[float], by_class: bool = False
@@ -90,29 +118,50 @@ class OwnOutputs:
 
 
 @dataclass(frozen=True)
-class OutputsByClass:
-    """Candidates with one output for each class, which begin as sums of the functions of the pairs.
+class ToLabels:
+    """A candidate of one size that is fitted to the labels: squared hinge, with the C of the model or a larger one.
+
+    What follows the outputs of the model knows from them about the labels of rows held out; these do not, and can be
+    compared on such rows.
 
     Parameters
     ----------
     start : Start
-        With the outputs of the classes.
+    first : KernelExpansion
+        Where fitting begins.
     target : Fitting
-    pairs : OwnOutputs
+    max_iter : int
     """
 
     start: Start
+    first: KernelExpansion
     target: Fitting
-    pairs: OwnOutputs
+    max_iter: int
 
-    def __call__(self, size: int) -> KernelExpansion:
-        """The best expansion of this size."""
-        by = self.pairs.start.by_class
-        assert by is not None
-        summed = by.summed(self.pairs(size))
-        return self.target.move(
-            summed, self.start.task.scale, max_iter=self.pairs.max_iter, n_threads=self.start.n_threads
+    @staticmethod
+    def of(start: Start, first: KernelExpansion, C: float, max_iter: int) -> ToLabels:
+        """With the better of the two C on rows held out."""
+        k = first.n_outputs
+        target = fitting(np.full((1, k), C), np.ones(k), start.X, start.outputs, start.task)
+        target = replace(target, loss=SquaredHinge())
+        smaller = replace(target, penalty=target.penalty / LARGER_C)
+        plain = ToLabels(start, first, target, max_iter)
+        return replace(
+            plain, target=better_held_out(target, smaller, plain.fitted, n_threads=start.n_threads)
         )
+
+    def fitted(self, target: Fitting) -> KernelExpansion:
+        """Fit to this target."""
+        units = np.ones(self.first.n_outputs)
+        return target.move(self.first, units, max_iter=self.max_iter, n_threads=self.start.n_threads)
+
+    def __call__(self) -> KernelExpansion:
+        """Fit to all rows."""
+        return self.fitted(self.target)
+
+    def mistakes(self) -> float:
+        """Share of mistakes on rows held out."""
+        return mistakes_held_out(self.start, self.target, self.fitted)
 
 
 def by_default(start: Start, options: Options) -> Outcome:
@@ -129,20 +178,24 @@ def by_default(start: Start, options: Options) -> Outcome:
             stopped = watch(block)
 
     last = pruned_by(start, options, 1, note)
-    order = np.concatenate((last.removed, last.rows))
-    n, d = start.X.shape
-    moves = can_move(start.expansion.kernel) and 8 * n * d <= DENSE_LIMIT_BYTES
-    target = fitting(start.whole.coef, _norms(start), start.X, start.outputs, start.task)
-    own = OwnOutputs(start, target, order, moves, options.max_iter)
-    summed = _outputs_by_class(own) if start.by_class and moves and not start.without_data else None
+    own = _own_outputs(start, np.concatenate((last.removed, last.rows)), options)
     if watch is None:
-        return _of_size(own, summed, options)
+        assert size is not None
+        return _of_size(own, size, options)
     pruned = stopped if stopped is not None else last
-    found = _fewest(own, summed, len(pruned.rows), watch.sizes, watch.values, options)
+    found = _fewest(own, len(pruned.rows), watch.sizes, watch.values, options)
     if found is not None:
         return found
     smaller = with_coef(start.expansion, pruned.rows, pruned.coef)
     return Outcome(smaller, pruned.rows, pruned.removed, watch.sizes, watch.values)
+
+
+def _own_outputs(start: Start, order: Array, options: Options) -> OwnOutputs:
+    n, d = start.X.shape
+    moves = can_move(start.expansion.kernel) and 8 * n * d <= DENSE_LIMIT_BYTES
+    units = start.task if isinstance(start.task, Targets) else Targets.of(start.outputs, start.task.weight)
+    target = following(_norms(start), start.X, start.outputs, units)
+    return OwnOutputs(start, target, units.scale, order, moves, options.max_iter)
 
 
 def _norms(start: Start) -> Array:  # (k,)
@@ -152,71 +205,28 @@ def _norms(start: Start) -> Array:  # (k,)
     return norms
 
 
-def _outputs_by_class(pairs: OwnOutputs) -> OutputsByClass:
-    """Each class against the rest, both of the same weight, with the C of the pairs."""
-    start = pairs.start.in_classes()
-    k = start.expansion.n_outputs
-    C = np.full((1, k), np.abs(pairs.start.whole.coef).max())
-    target = fitting(C, np.ones(k), start.X, start.outputs, start.task)
-    weights = target.weights * np.where(target.Y > 0, k - 1.0, 1.0)
-    total = weights.sum()
-    return OutputsByClass(
-        start, replace(target, weights=weights / total, penalty=target.penalty / total), pairs
-    )
-
-
-def _measured(trials: Trials) -> Callable[[KernelExpansion], float]:
-    """What must not grow."""
-    start = trials.start
-    if start.score is None:
-        return lambda smaller: start.loss(smaller, None)
-    return lambda smaller: -start.scored(smaller, None)
-
-
-def _of_size(own: OwnOutputs, summed: OutputsByClass | None, options: Options) -> Outcome:
-    """The best of the size that the limits allow; one output for each class if that is about as good."""
-    size = own.start.size(options)
-    assert size is not None
-    found = own(size)
-    if summed is not None:
-        size = summed.start.size(options)
-        assert size is not None
-        other = summed(min(size, own.start.expansion.n_vectors))
-        if _measured(summed)(other) <= _measured(own)(found) + options.max_loss:
-            return own.outcome(other, [], [], True)
-    return own.outcome(found, [], [])
+def _of_size(own: OwnOutputs, size: int, options: Options) -> Outcome:
+    """The best of the size that the limits allow, or one output for each class where more vectors then fit."""
+    n_all = own.start.expansion.n_vectors
+    if own.start.by_class is not None and own.moves and not own.start.without_data:
+        more = min(own.start.in_classes().most_vectors(options) or size, n_all)
+        if more > size:
+            pairs, classes = own.fitted_to_labels(size), own.by_class(more)
+            if classes.mistakes() < pairs.mistakes():
+                return own.outcome(classes(), [], [], True)
+    return own.outcome(own.with_penalty(size)(size), [], [])
 
 
 def _fewest(
-    own: OwnOutputs,
-    summed: OutputsByClass | None,
-    n_good: int,
-    sizes: list[int],
-    values: list[float],
-    options: Options,
+    own: OwnOutputs, n_good: int, sizes: list[int], values: list[float], options: Options
 ) -> Outcome | None:
-    """The smallest that is good enough, of both kinds of outputs; None if no size below `n_good` is."""
-    limit = measure_of(own.start, options)[1]
-    sign = 1.0 if own.start.score is None else -1.0
-    sizes, values = list(sizes), list(values)
-
-    def search(trials: Trials, n_good: int) -> KernelExpansion | None:
-        best, tried, measured = smallest(trials, _measured(trials), limit, n_good)
-        sizes.extend(tried)
-        values.extend(sign * value for value in measured)
-        return best
-
-    best = None if summed is None else search(summed, n_good)
-    if best is None or summed is None:
-        best = search(own, n_good)
-        return None if best is None else own.outcome(best, sizes, values)
-    # with an output for each pair, only so many vectors take less room
-    f = own.start.expansion
-    fewer = (stored_bytes(best) - 1) // (f.coef.dtype.itemsize * (f.vectors.shape[1] + f.n_outputs))
-    if 1 <= fewer < n_good:
-        other = own(fewer)
-        value = _measured(own)(other)
-        if value <= limit:
-            smaller = search(own, fewer)
-            return own.outcome(other if smaller is None else smaller, sizes, values)
-    return own.outcome(best, sizes, values, True)
+    """The smallest that is good enough; None if no size below `n_good` is."""
+    if n_good < 2:
+        return None
+    start = own.start
+    measure, limit = measure_of(start, options)
+    own = own.with_penalty(int(np.sqrt(n_good)))
+    best, tried, measured = smallest(own, lambda smaller: measure(smaller, None), limit, n_good)
+    sign = 1.0 if start.score is None else -1.0
+    sizes, values = [*sizes, *tried], [*values, *(sign * value for value in measured)]
+    return None if best is None else own.outcome(best, sizes, values)

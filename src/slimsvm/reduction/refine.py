@@ -26,8 +26,9 @@ from .task import Margins, Targets, Task
 # The search over sizes ends when the sizes that do and do not keep the loss are this near.
 SIZE_RATIO = 1.1
 # A function that follows given outputs is held to their size: the penalty on its norm is this share of what
-# the original function would cost.
-OUTPUT_PENALTY = 1e-4
+# the original function would cost. With many features the outputs at the rows say little about those between them,
+# and a larger share is better.
+OUTPUT_PENALTY, LARGER_PENALTY = 1e-4, 1e-2
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,16 @@ class Fitting:
     weights: Array
     loss: SmoothLoss
     penalty: Array
+
+    def take(self, rows: Array) -> Fitting:
+        """The same on these rows alone, with their weights as they are."""
+        return replace(self, X=self.X[rows], Y=self.Y[rows], weights=self.weights[rows])
+
+    def losses(self, expansion: KernelExpansion, *, n_threads: int) -> Array:  # (n,)
+        """What each row costs, weighted, without the norm."""
+        outputs = expansion(self.X, n_threads=n_threads)
+        costs: Array = (self.weights * self.loss.value(self.Y, outputs)).sum(axis=1)
+        return costs
 
     def refine(self, expansion: KernelExpansion, *, max_iter: int) -> KernelExpansion:
         """Fit vectors, coefficients and intercept; starts from those of the expansion."""
@@ -136,9 +147,23 @@ def fitting(coef: Array, norms: Array, X: Rows, outputs: Array, task: Task) -> F
         weights /= total
         return Fitting(X, task.signs, weights, RoundedHinge(), 1.0 / (C * total))
     assert isinstance(task, Targets)
-    share = task.weight / task.weight.sum()
-    weights = np.multiply.outer(share, 1.0 / (outputs.shape[1] * task.variance))
-    penalty = OUTPUT_PENALTY / (outputs.shape[1] * np.where(norms > 0, norms, 1.0))
+    return following(norms, X, outputs, task)
+
+
+def following(norms: Array, X: Rows, outputs: Array, units: Targets) -> Fitting:
+    """The squared difference from the outputs of the model, each in units of its variance.
+
+    Parameters
+    ----------
+    norms, X, outputs
+        As in `fitting`.
+    units : Targets
+        What the variances and the weights are taken from.
+    """
+    k = outputs.shape[1]
+    share = units.weight / units.weight.sum()
+    weights = np.multiply.outer(share, 1.0 / (k * units.variance))
+    penalty = OUTPUT_PENALTY / (k * np.where(norms > 0, norms, 1.0))
     return Fitting(X, outputs, weights, Squared(), penalty)
 
 

@@ -20,6 +20,8 @@ from .prune import Pruned, prune
 from .task import Task
 from .watch import HELD_BYTES, EveryStep, NowAndThen
 
+# How much a score may fall unless the user says otherwise.
+SCORE_FALL = 0.025
 METHODS = ("auto", "prune", "exact", "refine")
 
 
@@ -29,7 +31,7 @@ class Options:
 
     method: str
     criterion: str
-    max_loss: float
+    max_loss: float | None
     max_vectors: int | None
     refit: bool | None
     ridge: float
@@ -138,6 +140,12 @@ class Start:
         """Whether the model is judged on its own vectors, for want of other rows."""
         return self.X is self.whole.vectors
 
+    def may_rise(self, options: Options) -> float:
+        """How much the loss may rise, or the score may fall."""
+        if options.max_loss is not None:
+            return options.max_loss
+        return self.task.max_rise if self.score is None else SCORE_FALL
+
     def in_classes(self) -> Start:
         """The same with one output for each class, the sum of those of its pairs."""
         assert self.by_class is not None
@@ -216,7 +224,7 @@ def pruned_by(start: Start, options: Options, n_keep: int, watch: Any) -> Pruned
 def measure_of(start: Start, options: Options) -> tuple[Any, float]:
     """What must not grow, and how far it may."""
     if start.score is None:
-        return start.loss, start.task.loss(start.outputs) + options.max_loss
+        return start.loss, start.task.loss(start.outputs) + start.may_rise(options)
     limit = -_lowest_score(start, options)
     return (lambda smaller, rows: -start.scored(smaller, rows)), limit
 
@@ -225,7 +233,7 @@ def _lowest_score(start: Start, options: Options) -> float:
     assert start.score is not None
     now = start.score(start.whole, None)
     if options.min_score is None:
-        return now - options.max_loss
+        return now - start.may_rise(options)
     if now < options.min_score:
         raise BudgetError(
             f"min_score={options.min_score:g} is more than the model itself reaches on X and y, {now:.6g}. Lower it."
@@ -239,7 +247,7 @@ def watch_of(start: Start, options: Options) -> EveryStep | NowAndThen:
     if start.score is not None:
         limit = _lowest_score(start, options)
         return NowAndThen(expansion, start.scored, lambda value: value < limit)
-    limit = start.task.loss(start.outputs) + options.max_loss
+    limit = start.task.loss(start.outputs) + start.may_rise(options)
     if 8 * start.X.shape[0] * expansion.n_vectors <= HELD_BYTES:
         K = expansion.kernel(start.X, expansion.vectors, n_threads=start.n_threads).astype(np.float64)
         return EveryStep(K, K @ expansion.coef + expansion.intercept, start.task, limit)
