@@ -43,8 +43,9 @@ from .trial import Trial
 # Dimensions of the image that are tried, as far as there are features; up to the last, as many as there are features
 # too.
 RANKS = (4, 8, 16, 32, 64)
-# Vectors for each output in the race of the dimensions.
-RACED_VECTORS = 10
+# Vectors in the race of the dimensions, and for each output where that is more: with few, low dimensions win that bear
+# no more of them.
+RACED_VECTORS, RACED_EACH = 100, 10
 # The most vectors for each output without a limit, where that is more than for other metrics: here they are small.
 MOST_VECTORS = 100
 # The squares of the map, in units of what they are at first, count as much as the loss of this many rows.
@@ -214,7 +215,7 @@ class LinearMaps:
         ranks = [r for r in RANKS if r < d] + ([d] if d <= RANKS[-1] else [])
         if limits.rank is not None:
             ranks = [min(limits.rank, d)]
-        raced = n if limits.binding else RACED_VECTORS * max(2, k)
+        raced = n if limits.binding else max(RACED_VECTORS, RACED_EACH * k)
         return [
             Shape(rank, min(raced, most), own_scale=own)
             for rank in ranks

@@ -7,8 +7,9 @@ from scipy import sparse
 
 from ...rows import Array, Rows
 
-# CSR rows are made dense, so that vectors can move, if they then take at most this.
-DENSE_BYTES = 2**29
+# CSR rows are made dense, so that vectors can move, if they then take at most this; or at most the larger number, and not
+# more than so many times what they take now: vectors with as many numbers as there are words would be no small model.
+FEW_BYTES, DENSE_BYTES, DENSE_TIMES = 2**24, 2**29, 10
 # A feature whose standard deviation is more than this many times what its quartiles say has gross outliers.
 OUTLIERS = 10.0
 # Standard deviations between the quartiles of a normal distribution.
@@ -17,7 +18,10 @@ QUARTILES = 1.349
 
 def can_be_dense(X: Rows) -> bool:
     """Whether rows are dense, or small enough to be made so."""
-    return not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= DENSE_BYTES
+    if not sparse.issparse(X):
+        return True
+    dense, now = 8 * X.shape[0] * X.shape[1], 12 * X.nnz
+    return dense <= FEW_BYTES or dense <= min(DENSE_BYTES, DENSE_TIMES * now)
 
 
 def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
