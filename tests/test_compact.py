@@ -205,6 +205,8 @@ def test_the_plan(known, wanted):
         ("auto", 500, 500, True, ("one", "linear")),
         ("auto", 5000, 10, True, ("one", "per_feature", "linear")),
         ("auto", 5000, 500, True, ("linear",)),
+        ("auto", 60_000, 10, True, ("linear",)),
+        ("auto", 60_000, 1, True, ("one",)),
         ("auto", 500, 20_000, False, ("fixed", "linear")),
         ("one", 5000, 500, True, ("one",)),
         ("per_feature", 5000, 500, True, ("per_feature",)),

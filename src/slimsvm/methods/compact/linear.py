@@ -25,7 +25,6 @@ from ...refinement.projection import (
     BATCH_ROWS,
     ProjectedModel,
     Terms,
-    gaussian,
     image,
     placed,
     principal_directions,
@@ -35,9 +34,9 @@ from ...refinement.projection import (
 from ...rows import Array, Rows, block_slices, scale_columns
 from ...words import count
 from .choice import HeldOut, Table
-from .compare import Paired
-from .observations import Observations, blur_for
+from .observations import Observations
 from .plan import LARGEST, MANY_ROWS, ladder
+from .race import LinearChoice, Race, Shape
 from .trial import Trial
 
 # Dimensions of the image that are tried, as far as there are features; up to the last, as many as there are features
@@ -52,56 +51,16 @@ MOST_VECTORS = 100
 DECAY_ROWS = 100.0
 # On half the squared norm of the function where C is not given, beside the sum of the losses: the decay does its work.
 PENALTY = 0.02
+# Rows that are raced with.
+RACE_ROWS = 50_000
 # One row in so many is held out, and at most so many: to look at them costs little.
 HELD_OUT, HELD_ROWS = 3, 5_000
-# Batches of the first round of a race, and of its last.
-FIRST_STEPS, RACE_STEPS = 250, 1000
-# A candidate is out when the best is better by this many standard errors; and of more than two only the better half
-# stays.
-OUT = 2.0
-# Growing ends when this many sizes were not better than the best before them.
-PATIENCE = 2
 # Batches, and at least passes over the rows, of the last training.
 LAST_STEPS, LAST_EPOCHS = 6_000, 40
 # Rows times features times dimensions up to which all rows are taken at once; batches that an iteration then counts as.
 WHOLE_WORK, WHOLE_STEPS = 2e6, 10
 # Iterations of L-BFGS for the coefficients at the end.
 LAST_ITERATIONS = 100
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What is raced: dimensions of the image, vectors, and the scale of the features."""
-
-    rank: int
-    n_vectors: int
-    own_scale: bool = True  # each feature divided by its own spread, or all by one
-
-    @property
-    def numbers(self) -> int:
-        """What the vectors take, which orders shapes by size."""
-        return self.rank * self.n_vectors
-
-    def __str__(self) -> str:
-        scale = "features by their own scale" if self.own_scale else "features by one scale"
-        return f"{count(self.n_vectors, 'vector')} in {self.rank} dimensions, {scale}"
-
-
-@dataclass(frozen=True)
-class LinearChoice:
-    """What won the race.
-
-    Parameters
-    ----------
-    shape : Shape
-    model : ProjectedModel
-        As it was then, for centred features in its scale.
-    outputs : array of shape (n_held, k)
-    """
-
-    shape: Shape
-    model: ProjectedModel
-    outputs: Array
 
 
 @dataclass(frozen=True)
@@ -172,7 +131,8 @@ class LinearMaps:
         self.scales = {True: spread, False: common} if np.ptp(spread) > 0 else {False: common}
         self.middle = np.asarray((data.weight / data.weight.sum()) @ data.X.astype(np.float64)).ravel()
 
-    def _scaled(self, rows: Array | None, own: bool) -> _Scaled:
+    def scaled(self, rows: Array | None, own: bool) -> _Scaled:
+        """These rows, or all, with each feature divided by its own spread or all by one."""
         X = self.data.X if rows is None else self.data.X[rows]
         scale = self.scales[own]
         if sparse.issparse(X):
@@ -184,7 +144,7 @@ class LinearMaps:
             out[block] = (X[block].astype(np.float64) - self.middle) / scale
         return _Scaled(out, np.zeros(X.shape[1]))
 
-    def _train(
+    def train(
         self,
         shape: Shape,
         scaled: _Scaled,
@@ -194,6 +154,7 @@ class LinearMaps:
         matrix: Array | None = None,
         progress: Any = None,
     ) -> ProjectedModel:
+        """A model of this shape for these rows, after so many batches; from this map, or from principal directions."""
         X, left = scaled.X, scaled.left
         if matrix is None:
             full = shape.rank == X.shape[1]
@@ -243,46 +204,68 @@ class LinearMaps:
                 f"max_bytes={limits.max_bytes} is too small for a projection of "
                 f"{count(self.data.X.shape[1], 'feature')} and a vector in its image; raise it, or use metric='one'."
             )
-        folds = self._parts(rng) if trial is None else trial.folds
+        folds = self._parts(rng) if trial is None else self._more_rows(trial.folds, rng)
         seed = int(rng.integers(2**31))
-        race = _Race(self, *folds[0], seed)
+        race, *others = [Race(self, train, held, seed) for train, held in folds]
         free = replace(limits, max_vectors=None, max_bytes=None)
-        choice = self._raced(race, free)
+        choice = self._raced(race, free, () if trial is not None else others)
         shape = choice.shape
-        if shape.n_vectors > limits.most(shape.rank, *self._dimensions):
-            choice = self._raced(race, limits)
+        most = limits.most(shape.rank, *self._dimensions)
+        if shape.n_vectors > most:
+            # the same with fewer vectors or, where bytes are limited, in other dimensions
+            shapes = [replace(shape, n_vectors=most)] if most else []
+            if limits.max_bytes is not None:
+                shapes.append(self._raced(race, limits).shape)
+            found = [race.at(each, choice.n_steps) for each in shapes]
+            choice = found[race.best_of(found)]
+            shape = choice.shape
+        else:
+            # all rows bear more vectors than the part that was raced with
+            more = int(shape.n_vectors * np.sqrt(self.data.n / len(folds[0][0])))
+            choice = replace(choice, shape=replace(shape, n_vectors=min(more, most)))
         outputs = [choice.outputs]
-        for train, held in folds[1:]:
-            outputs.append(_Race(self, train, held, seed).at(choice.shape, RACE_STEPS).outputs)
+        outputs += [other.at(shape, choice.n_steps).outputs for other in others]
         rows = np.concatenate([held for _, held in folds])
         return choice, HeldOut(np.concatenate(outputs), rows, self.data.weight[rows])
 
     def _parts(self, rng: np.random.Generator) -> list[tuple[Array, Array]]:
-        """Numbers of rows to race with, and of rows to hold out."""
+        """Numbers of rows to race with, and of rows to hold out: of few rows all, in turn."""
         data = self.data
-        (_, held), *_ = data.folds(HELD_OUT, rng)
-        outer, inner = np.flatnonzero(held > 0), np.flatnonzero(held == 0)
-        if not (len(outer) and len(inner)):
-            inner = outer = np.arange(data.n)
-        inner, outer = (
-            rows[data.take(rows).sample(size, rng)] for rows, size in ((inner, MANY_ROWS), (outer, HELD_ROWS))
-        )
-        return [(inner, outer)]
+        folds = data.folds(HELD_OUT, rng)
+        found = []
+        for _, held in folds if data.n <= MANY_ROWS else folds[:1]:
+            outer, inner = np.flatnonzero(held > 0), np.flatnonzero(held == 0)
+            if not (len(outer) and len(inner)):
+                return [(np.arange(data.n), np.arange(data.n))]
+            inner = inner[data.take(inner).sample(RACE_ROWS, rng)]
+            found.append((inner, outer[data.take(outer).sample(HELD_ROWS, rng)]))
+        return found
 
-    def _raced(self, race: _Race, limits: LinearLimits) -> LinearChoice:
-        shape = race.winner(self._shapes(limits))
+    def _more_rows(
+        self, folds: list[tuple[Array, Array]], rng: np.random.Generator
+    ) -> list[tuple[Array, Array]]:
+        """The same rows held out, and more rows to race with where there are more: a batch costs the same."""
+        if len(folds) > 1:
+            return folds
+        ((_, held),) = folds
+        left = np.setdiff1d(np.arange(self.data.n), held)
+        return [(left[self.data.take(left).sample(RACE_ROWS, rng)], held)]
+
+    def _raced(self, race: Race, limits: LinearLimits, others: Sequence[Race] = ()) -> LinearChoice:
+        shape, n_steps = race.winner(self._shapes(limits))
         most = limits.most(shape.rank, *self._dimensions)
         if limits.binding:
-            return race.best(shape, [max(1, most // 2), most])
+            return race.best(shape, n_steps, [max(1, most // 2), most])
         least = min(most, max(2, self.data.Y.shape[1]))
-        return race.smallest(shape, [size for size in ladder(most, halves=False) if size >= least])
+        sizes = [size for size in ladder(most, halves=False) if size >= least]
+        return race.smallest(shape, n_steps, sizes, others)
 
     def last(self, choice: LinearChoice, rng: np.random.Generator) -> tuple[KernelExpansion, int]:
         """The expansion trained on all rows, from the map that was learnt in the race."""
         shape, data = choice.shape, self.data
-        scaled = self._scaled(None, shape.own_scale)
+        scaled = self.scaled(None, shape.own_scale)
         n_steps = max(LAST_STEPS, LAST_EPOCHS * (data.n // BATCH_ROWS))
-        model = self._train(
+        model = self.train(
             shape, scaled, data, n_steps, rng, choice.model.matrix,
             progress=lambda share: self.report(f"last refinement: {share:.0%}"),
         )  # fmt: skip
@@ -312,71 +295,3 @@ class LinearMaps:
             part.astype(dtype) for part in (model.vectors, model.coef, model.intercept)
         )
         return KernelExpansion(RBF(1.0), vectors, coef, intercept, projection).compact()
-
-
-class _Race:
-    """Shapes compared on the same held-out rows, with the same random numbers."""
-
-    def __init__(self, maps: LinearMaps, train: Array, held: Array, seed: int) -> None:
-        self._maps, self._seed, self._held_rows = maps, seed, held
-        self._train, self._held = maps.data.take(train), maps.data.take(held)
-        self._rows = {own: (maps._scaled(train, own), maps._scaled(held, own)) for own in maps.scales}
-        self._paired = Paired(self._held.weight if maps.score is None else np.ones(1))
-        self._done: dict[tuple[Shape, int], LinearChoice] = {}
-        self._least = np.inf  # mistakes so far
-
-    def at(self, shape: Shape, n_steps: int) -> LinearChoice:
-        """What a shape has reached after so many batches."""
-        if (shape, n_steps) not in self._done:
-            inner, outer = self._rows[shape.own_scale]
-            model = self._maps._train(shape, inner, self._train, n_steps, np.random.default_rng(self._seed))
-            Z = image(model.matrix, outer.X.astype(np.float64), outer.left)
-            outputs = gaussian(Z, model.vectors) @ model.coef + model.intercept
-            self._done[shape, n_steps] = LinearChoice(shape, model, outputs)
-            mistakes = self._held.mistakes(outputs)
-            paired = Paired(self._held.weight)
-            mean = paired.mean(mistakes)
-            self._least = min(self._least, mean)
-            self._maps.report(f"{shape}: error {mean:.4g} after {n_steps} batches")
-            self._maps.table.append(("linear", shape.n_vectors, mean, paired.standard_error(mistakes)))
-        return self._done[shape, n_steps]
-
-    def errors(self, found: Sequence[LinearChoice]) -> list[Array]:
-        """What these cost: errors with the blur that is right by now, or what the given score says."""
-        score = self._maps.score
-        if score is not None:
-            return [np.array([-score(each.outputs, self._held_rows)]) for each in found]
-        blur = blur_for(self._least, self._held.n)
-        return [self._held.errors(each.outputs, blur) for each in found]
-
-    def winner(self, entrants: Sequence[Shape]) -> Shape:
-        """The best in the end; of those it is not clearly better than, the one with fewest numbers."""
-        left, n_steps = sorted(dict.fromkeys(entrants), key=lambda shape: shape.numbers), FIRST_STEPS
-        while True:
-            seen = self.errors([self.at(shape, n_steps) for shape in left])
-            if n_steps >= RACE_STEPS or len(left) == 1:
-                return left[self._paired.smallest_enough(seen)]
-            best = seen[self._paired.best(seen)]
-            ranking = sorted(range(len(left)), key=lambda at: self._paired.mean(seen[at]))
-            half = set(ranking[: max(2, (len(left) + 1) // 2)])
-            left = [
-                shape
-                for at, shape in enumerate(left)
-                if at in half and not self._paired.clearly_better(best, seen[at], OUT)
-            ]
-            n_steps *= 2
-
-    def smallest(self, shape: Shape, sizes: Sequence[int]) -> LinearChoice:
-        """The smallest size that is enough; larger ones are tried as long as the error falls."""
-        found: list[LinearChoice] = []
-        for size in sizes:
-            found.append(self.at(replace(shape, n_vectors=size), RACE_STEPS))
-            errors = self.errors(found)
-            if self._paired.best(errors) < len(found) - PATIENCE:
-                break
-        return found[self._paired.smallest_enough(errors)]
-
-    def best(self, shape: Shape, sizes: Sequence[int]) -> LinearChoice:
-        """The size with the least error."""
-        found = [self.at(replace(shape, n_vectors=size), RACE_STEPS) for size in sizes]
-        return found[self._paired.best(self.errors(found))]

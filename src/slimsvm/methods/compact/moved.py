@@ -44,7 +44,7 @@ TOLERANCE, LAST_TOLERANCE = 1e-5, 1e-7
 # Products n m d above which fewer iterations must do on the way, and above which random batches get further than
 # L-BFGS in the same time.
 LARGE_WORK, BATCH_WORK = 1e9, 5e9
-EPOCHS = 70
+EPOCHS = 40
 # Iterations of L-BFGS for the coefficients alone, after the batches.
 COEFFICIENT_ITERATIONS = 40
 # Features that count less than this in the kernel do not count in the distances of clusters either.

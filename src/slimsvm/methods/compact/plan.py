@@ -19,6 +19,8 @@ COMPARED, COMPARED_EACH, COMPARED_SHARE = 8, 2, 0.4
 # Features up to which one width for each is in question. With more, a vector has so many numbers that a projection
 # pays.
 LEARNT_FEATURES = 128
+# More rows than these teach a matrix whatever it is worth, and models with widths on MANY_ROWS of them are no match.
+MATRIX_ROWS = 50_000
 # Without a limit models grow to at most this many vectors.
 LARGEST = 512
 
@@ -116,7 +118,9 @@ def metrics_in_question(
     if metric != "auto" or (not moved and width_given):
         return (one,)
     wide = n_features > LEARNT_FEATURES
-    found: tuple[str, ...] = () if wide and moved and n_rows > SOME_ROWS and not width_given else (one,)
+    if moved and not width_given and n_features > 1 and n_rows > (SOME_ROWS if wide else MATRIX_ROWS):
+        return ("linear",)
+    found: tuple[str, ...] = (one,)
     if moved and 1 < n_features <= LEARNT_FEATURES:
         found += ("per_feature",)
     if not width_given and n_features > 1 and (wide or n_rows > SOME_ROWS):

@@ -7,8 +7,9 @@ from scipy import sparse
 
 from ...rows import Array, Rows
 
-# CSR rows are made dense, so that vectors can move, if they then take at most this; or at most the larger number, and not
-# more than so many times what they take now: vectors with as many numbers as there are words would be no small model.
+# CSR rows are made dense, so that vectors can move, if they then take at most this; or at most the larger number, and
+# not more than so many times what they take now: vectors with as many numbers as there are words would be no small
+# model.
 FEW_BYTES, DENSE_BYTES, DENSE_TIMES = 2**24, 2**29, 10
 # A feature whose standard deviation is more than this many times what its quartiles say has gross outliers.
 OUTLIERS = 10.0
