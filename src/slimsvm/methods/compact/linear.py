@@ -56,7 +56,7 @@ RACE_ROWS = 50_000
 # One row in so many is held out, and at most so many: to look at them costs little.
 HELD_OUT, HELD_ROWS = 3, 5_000
 # Batches, and at least passes over the rows, of the last training.
-LAST_STEPS, LAST_EPOCHS = 6_000, 70
+LAST_STEPS, LAST_EPOCHS = 6_000, 60
 # Rows times features times dimensions up to which all rows are taken at once; batches that an iteration then counts as.
 WHOLE_WORK, WHOLE_STEPS = 2e6, 10
 # Iterations of L-BFGS for the coefficients at the end.
