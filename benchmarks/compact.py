@@ -15,11 +15,11 @@ is missing is left out, and the script says so.
 
 Everything runs in one thread, but for CompactSVC on MNIST, on covtype_2 and in so many bytes (two). Each machine with C
 and gamma is searched by GridSearchCV over 5 values of each and five folds, on standardised features, an SVR also over 3
-values of epsilon, on standardised targets; on more than 5000 rows the search sees 2000 of them and the best setting is
-fitted to all. Seconds to fit include the search. ZeroNormSVC and fastrvm, whose searches take longest, get the width of
-the searched SVC (and its seconds). CompactSVC gets the training rows as they are and no parameter, but for a limit of
-its vectors on five large sets; on three small ones it is run with a limit too ("limited"). Nystroem gets as many
-vectors as CompactSVC took on the same split.
+values of epsilon, on standardised targets; on more than 5000 rows (of regression sets 2000) the search sees 2000 of
+them and the best setting is fitted to all. Seconds to fit include the search. ZeroNormSVC and fastrvm, whose searches
+take longest, get the width of the searched SVC (and its seconds). CompactSVC gets the training rows as they are and no
+parameter, but for a limit of its vectors on five large sets; on three small ones it is run with a limit too
+("limited"). Nystroem gets as many vectors as CompactSVC took on the same split.
 
 LightGBM is searched over num_leaves (7, 31, 127), learning_rate (0.03, 0.1) and min_child_samples (5, 20), each with as
 many rounds, up to 1000, as have the least loss on held-out rows (early stopping after 30 rounds): five folds, on more

@@ -138,7 +138,7 @@ def stratified(job: Job, least: float) -> np.ndarray | None:
 def searched(job: Job, estimator: Any, grid: dict[str, list[float]], **final: Any) -> tuple[Any, dict]:
     """The best of the grid by GridSearchCV, fitted to all rows with the parameters `final` besides."""
     X, y = job.X, job.y
-    if len(X) > SEARCH_ROWS:
+    if len(X) > (SEARCH_SAMPLE if job.regression else SEARCH_ROWS):
         labels = stratified(job, SEARCH_SAMPLE / len(X))
         X, _, y, _ = train_test_split(X, y, train_size=SEARCH_SAMPLE, random_state=0, stratify=labels)
     folds = (KFold if job.regression else StratifiedKFold)(N_FOLDS, shuffle=True, random_state=0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .linear import LinearMaps
 
 # Batches of the first round of a race, of its last, and the most where errors still fall by so many standard errors.
-FIRST_STEPS, RACE_STEPS, MOST_STEPS, FALLS = 250, 1000, 4000, 1.0
+FIRST_STEPS, RACE_STEPS, MOST_STEPS, FALLS = 250, 1000, 2000, 1.0
 # A candidate is out when the best is better by this many standard errors; and of more than two only the better half
 # stays.
 OUT = 2.0
