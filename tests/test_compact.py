@@ -81,13 +81,12 @@ def test_it_needs_nothing_but_data(banana, model):
     assert model.path_["n_vectors"].max() >= model.n_vectors_
 
 
-@pytest.mark.parametrize(("make", "most", "score"), [(make_ripley, 5, 0.85), (make_ringnorm, 24, 0.97)])
+@pytest.mark.parametrize(("make", "most", "score"), [(make_ripley, 4, 0.89), (make_ringnorm, 3, 0.975)])
 def test_few_vectors_suffice(make, most, score):
-    X, y = make(400, random_state=1)
     T, t = make(2000, random_state=2)
-    model = CompactSVC(random_state=0).fit(X, y)
-    assert model.n_vectors_ <= most
-    assert model.score(T, t) > score
+    models = [CompactSVC(random_state=0).fit(*make(400, random_state=seed)) for seed in (1, 3, 4, 5, 6)]
+    assert np.median([model.n_vectors_ for model in models]) <= most
+    assert np.mean([model.score(T, t) for model in models]) > score
 
 
 def test_the_chosen_size_is_among_those_tried(model):

@@ -60,6 +60,8 @@ class Choice:
     to_the_end : bool
         Whether the last fit goes on until nothing is gained. Where mistakes are many, ending early is part of what
         the folds have tried: more iterations fit the noise.
+    expected : float
+        Mistakes that a model without bad luck has at most on the rows it was trained on.
     """
 
     machine: Machine
@@ -70,6 +72,7 @@ class Choice:
     table: Table = field(default_factory=list)
     interrupted: bool = False
     to_the_end: bool = True
+    expected: float = np.inf
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ...rows import Array
 
 # The smallest model is taken that the best is not better than by this many standard errors: with none many vectors are
 # spent on chance, with one or more accuracy is lost.
-NEAR = 0.75
+NEAR = 0.5
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ from .trial import Trial
 
 # Features whose variances are within this factor are on one scale already.
 SAME_SCALE = 2.0
+# Attempts at the last fit, whose objective has many minima.
+TRIES = 3
 # What a fit consists of, as callbacks see it.
 STAGES = ("search of settings and sizes", "last refinement")
 
@@ -173,6 +175,7 @@ class CompactFit:
     def _last(self, choice: Choice) -> Trained:
         """The model that was chosen among those with widths, trained on all rows."""
         progress = self.run.progress
+        data, machine = choice.machine.data, choice.machine
         best: tuple[Any, int] | None = None  # model and iterations
         self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, {choice.setting.widths}")
         interrupted = progress.stage(STAGES[1]) or choice.interrupted
@@ -183,13 +186,25 @@ class CompactFit:
                 raise EndedByCallback
 
         try:
-            for best in choice.machine.last(
-                choice.setting, choice.sizes, self.run.rng, report, to_the_end=choice.to_the_end
-            ):
-                if interrupted:
-                    break
-                if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
-                    raise EndedByCallback
+            least = np.inf
+            for _ in range(1 if interrupted else TRIES):
+                before = best
+                for best in machine.last(
+                    choice.setting, choice.sizes, self.run.rng, report, to_the_end=choice.to_the_end
+                ):
+                    if interrupted:
+                        break
+                    if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
+                        raise EndedByCallback
+                assert best is not None
+                mistakes = (
+                    float(data.weight @ data.mistakes(machine.outputs(best[0], np.arange(data.n)))) / data.n
+                )
+                if mistakes >= least:
+                    best = before
+                least = min(least, mistakes)
+                if least <= choice.expected:
+                    break  # else it is worse on its own rows than its like on others
         except self._keeps:
             if best is None:
                 raise
@@ -198,7 +213,7 @@ class CompactFit:
         if interrupted:
             self._warn_of_interruption(best[0].n_vectors)
         if self.data.classify and not interrupted:
-            self._warn_of_one_class(choice.machine.outputs(best[0], np.arange(self.data.n)))
+            self._warn_of_one_class(machine.outputs(best[0], np.arange(data.n)))
         chosen_C = 1.0 / (choice.setting.penalty * self.weight_unit)
         extras = {"C_": chosen_C, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
         expansion, support = self._expansion(best[0])
@@ -236,9 +251,8 @@ class CompactFit:
                 "refine=True and gamma=None, and its budgets are max_vectors and max_bytes."
             )
         n, d = self.data.X.shape
-        found = metrics_in_question(
-            wanted, n_rows=n, n_features=d, moved=self.moved, width_given=model.gamma is not None
-        )
+        given = model.gamma is not None
+        found = metrics_in_question(wanted, n_rows=n, n_features=d, moved=self.moved, width_given=given)
         if not learnt:
             found = tuple(metric for metric in found if metric != "linear")
         return found or ("one" if self.moved else "fixed",)

@@ -23,12 +23,12 @@ from .machines import LIKELIHOOD, First, Machine, Setting
 from .plan import LARGEST, SOME_ROWS, Plan, ladder, plan_for
 from .trial import Trial
 
-# Factors on width and penalty that lead to the neighbours of a setting, and the most steps to them. A wider kernel
-# needs less penalty, so both change together. A learnt width needs no neighbours but for its start.
+# Factors on width and penalty that lead to the neighbours of a setting, and the most steps to them. A narrower kernel
+# needs more penalty, so both change together. One width that is learnt begins where ridge regression has found it.
 NEIGHBOURS = {
     "fixed": ((4.0, 1.0), (0.25, 1.0), (1.0, 0.25), (1.0, 4.0)),
-    "one": ((4.0, 1.0), (1.0, 0.25), (1.0, 4.0)),
-    "per_feature": ((4.0, 1.0), (1.0, 0.25), (1.0, 4.0)),
+    "one": ((1.0, 0.25), (1.0, 4.0)),
+    "per_feature": ((1.0, 0.25), (4.0, 0.25), (4.0, 1.0)),
 }
 STEPS = 2
 # A setting that is tried later must be better by this many standard errors, and a metric that learns more by this many.
@@ -40,6 +40,8 @@ PATIENCE, MUCH_WORSE = 3, 2.0
 # Of the variance of targets nobody misses this share, and of mistakes this share of their standard error: no test would
 # notice.
 NEGLIGIBLE, NOTICED = 1e-3, 0.25
+# A fit with more mistakes on its own rows than the folds had on others, by so many standard errors, has failed.
+BAD_LUCK = 2.0
 # The last fit of a model with fewer mistakes than this goes on to the end; more iterations would fit the noise.
 FEW_MISTAKES = 0.05
 
@@ -362,7 +364,7 @@ class _Search:
             size = min(limits.allowed(setting), int(more * size))
         sizes = [smaller for smaller in ladder(size) if smaller < size]
         held = errors = None
-        to_the_end = True
+        to_the_end, expected = True, np.inf
         if self.at is not None and trial is not None:
             curve, at = self.at
             held, errors = trial.held_out(curve.outputs[at]), curve.errors[at]
@@ -370,6 +372,9 @@ class _Search:
             # too small is not too noisy
             clean = (clean and setting.widths != "per_feature") or self._much_worse(curve.mistakes[at])
             to_the_end = clean or data.n > SOME_ROWS
+            if trial.score is None:
+                mistakes = curve.mistakes[at]
+                expected = trial.mean(mistakes) + BAD_LUCK * trial.standard_error(mistakes)
         return Choice(
-            self.machine, setting, [*sizes, size], held, errors, self.table, interrupted, to_the_end
+            self.machine, setting, [*sizes, size], held, errors, self.table, interrupted, to_the_end, expected
         )
