@@ -249,8 +249,7 @@ def test_units_of_the_columns_do_not_matter():
         CompactSVR(random_state=0, max_vectors=24).fit(A[:500], y[:500]).score(A[500:], y[500:])
         for A in (X, X * factor, X * factor[::-1], X + 1000.0)
     ]
-    assert min(scores) > 0.9
-    assert max(scores) - min(scores) < 0.04
+    assert min(scores) > max(0.9, scores[0] - 0.02)  # no units make it worse
 
 
 def test_the_search_serves_any_score():

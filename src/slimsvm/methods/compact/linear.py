@@ -212,10 +212,10 @@ class LinearMaps:
         shape = choice.shape
         most = limits.most(shape.rank, *self._dimensions)
         if shape.n_vectors > most:
-            # the same with fewer vectors or, where bytes are limited, in other dimensions
-            shapes = [replace(shape, n_vectors=most)] if most else []
-            if limits.max_bytes is not None:
-                shapes.append(self._raced(race, limits).shape)
+            # in other dimensions, or the same with fewer vectors
+            shapes = [self._raced(race, limits).shape]
+            if most:
+                shapes.append(replace(shape, n_vectors=most))
             found = [race.at(each, choice.n_steps) for each in shapes]
             choice = found[race.best_of(found)]
             shape = choice.shape
