@@ -184,7 +184,6 @@ PLANS = [
 @pytest.mark.parametrize(("known", "wanted"), PLANS)
 def test_the_plan(known, wanted):
     given = {
-        "n_features": 8,
         "n_outputs": 1,
         "classify": True,
         "metrics": ("one", "per_feature"),
@@ -265,6 +264,11 @@ def test_the_search_serves_any_score():
         assert roc_auc_score(y == "rare", model.decision_function(X)) > 0.7
     target = np.sin(X[:, 0])
     assert CompactSVR(scoring="r2", max_vectors=8, random_state=0).fit(X, target).score(X, target) > 0.95
+    # in the units of the targets: this one refuses values below zero
+    positive = CompactSVR(scoring="neg_mean_squared_log_error", max_vectors=8, random_state=0).fit(
+        X, target + 20.0
+    )
+    assert positive.score(X, target + 20.0) > 0.95
     with pytest.raises(ValueError, match="scoring"):
         CompactSVC(scoring="no_such_score").fit(X, y)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -311,7 +312,7 @@ scale, on_interrupt, verbose, random_state, n_jobs
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
             )
         share = of_mean_one(data.weight)[0] / data.n
-        centre = share @ data.Y
+        given, centre = data.Y, share @ data.Y
         unit = np.sqrt(share @ np.square(data.Y - centre))
         unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
         data = replace(data, Y=(data.Y - centre) / unit)
@@ -319,9 +320,12 @@ scale, on_interrupt, verbose, random_state, n_jobs
         if self.loss == "epsilon_insensitive":
             epsilon = self.epsilon / float(unit.mean())
             loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
-        score = None
+        score: Callable[[Array, Array], float] | None = None
         if self.scoring is not None:
-            targets = data.Y[:, 0] if run.known else data.Y
-            # scores do not depend on the unit of the targets, or only by a factor
-            score = score_by(self.scoring, ValueReadout(run.known), targets, data.weight, classify=False)
+            targets = given[:, 0] if run.known else given
+            of_values = score_by(self.scoring, ValueReadout(run.known), targets, data.weight, classify=False)
+
+            def score(outputs: Array, rows: Array) -> float:
+                return of_values(outputs * unit + centre, rows)
+
         return CompactFit(self, data, loss, run, (unit, centre), score).train()[0]

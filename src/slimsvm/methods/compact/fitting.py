@@ -85,21 +85,19 @@ class CompactFit:
         """Search, then train what was chosen; with its outputs on held-out rows."""
         progress = self.run.progress
         progress.stage(STAGES[0])
-        metrics = self._metrics
-        widths = tuple(metric for metric in metrics if metric != "linear")
         choice: Choice | None = None
         trial: Trial | None = None
-        if widths:
+        if self._widths:
             machine: Machine = self._moved() if self.moved else self._selected()
             limits = Limits(
-                tuple(self._budgets), self._given_width(), self._penalty, widths,
+                tuple(self._budgets), self._given_width(), self._penalty, self._widths,
                 wished=self.model.max_vectors is not None,
             )  # fmt: skip
             choice, trial = choose(
                 machine, limits, self.run.rng, n_threads=self.run.n_threads, report=self._report, keeps=self._keeps,
                 score=self.score,
             )  # fmt: skip
-        if "linear" in metrics and not (choice and choice.interrupted):
+        if "linear" in self._metrics and not (choice and choice.interrupted):
             linear = self._linear(choice, trial)
             if linear is not None:
                 return linear
@@ -117,9 +115,8 @@ class CompactFit:
             expansion = shipped(
                 expansion, self.model.number, self.data, loss, penalty, n_threads=self.run.n_threads
             )
-        unit, centre = (
-            self.target_scale
-        )  # a factor for all coefficients of an output keeps them on their grid
+        # a factor for all coefficients of an output keeps them on their grid
+        unit, centre = self.target_scale
         coef, intercept = expansion.coef * unit, expansion.intercept * unit + centre
         dtype = expansion.coef.dtype
         return replace(expansion, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
@@ -197,9 +194,8 @@ class CompactFit:
                     if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
                         raise EndedByCallback
                 assert best is not None
-                mistakes = (
-                    float(data.weight @ data.mistakes(machine.outputs(best[0], np.arange(data.n)))) / data.n
-                )
+                outputs = machine.outputs(best[0], np.arange(data.n))
+                mistakes = float(data.weight @ data.mistakes(outputs)) / data.n
                 if mistakes >= least:
                     best = before
                 least = min(least, mistakes)
@@ -259,7 +255,7 @@ class CompactFit:
 
     @property
     def _widths(self) -> tuple[str, ...]:
-        return tuple(metric for metric in self._metrics if metric != "linear") or KINDS
+        return tuple(metric for metric in self._metrics if metric != "linear")
 
     def _given_width(self) -> float | None:
         """The width that `gamma` names; one width for each feature is the scaling's, and the factor on it 1."""

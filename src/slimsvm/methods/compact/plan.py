@@ -64,7 +64,6 @@ class Plan:
 def plan_for(
     *,
     n_rows: int,
-    n_features: int,
     n_outputs: int,
     classify: bool,
     noise: float,
@@ -78,7 +77,7 @@ def plan_for(
     noise : float
         Mistakes of ridge regression on rows left out: a share of the rows, or of the variance of targets.
     metrics : tuple of str
-        What the parameters and the kind of rows allow; "auto" narrows it down here.
+        What `metrics_in_question` says.
     most : int
         The most vectors.
     """

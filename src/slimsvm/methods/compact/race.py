@@ -112,7 +112,7 @@ class Race:
             best = seen[paired.best(seen)]
             falls = before is None or paired.clearly_better(best, before, FALLS)
             if n_steps >= MOST_STEPS or (n_steps >= RACE_STEPS and not falls):
-                return left[paired.smallest_enough(seen)], n_steps
+                return left[paired.smallest_enough(seen, best)], n_steps
             ranking = sorted(range(len(left)), key=lambda at: paired.mean(seen[at]))
             half = set(ranking[: max(2, (len(left) + 1) // 2)])
             left = [
@@ -144,7 +144,7 @@ class Race:
             )
             if paired.best(errors) < len(found) - PATIENCE:
                 break
-        return found[paired.smallest_enough(errors)]
+        return found[paired.smallest_enough(errors, errors[paired.best(errors)])]
 
     def best_of(self, found: Sequence[LinearChoice]) -> int:
         """The number of the one with the least error."""

@@ -18,7 +18,6 @@ from ...losses import Squared
 from ...rows import Array
 from ...words import count
 from .choice import Choice, Limits, Table
-from .compare import NEAR
 from .machines import LIKELIHOOD, First, Machine, Setting
 from .plan import LARGEST, SOME_ROWS, Plan, ladder, plan_for
 from .trial import Trial
@@ -119,11 +118,10 @@ class _Curve:
 
     def smallest_enough(self, places: Sequence[int], unseen: float) -> int:
         """The first place, of sizes in order, that is nearly as good as the best."""
-        trial, best = self.trial, self.best(places)
-        unseen = max(unseen, NOTICED * trial.standard_error(self.mistakes[best]))
-        return next(
-            at for at in places if not trial.clearly_better(self.errors[best], self.errors[at], NEAR, unseen)
-        )
+        best = self.best(places)
+        unseen = max(unseen, NOTICED * self.trial.standard_error(self.mistakes[best]))
+        errors = [self.errors[at] for at in places]
+        return places[self.trial.smallest_enough(errors, self.errors[best], unseen)]
 
     def upto(self, most: int) -> list[int]:
         """Places of the sizes up to this, the smallest first."""
@@ -133,7 +131,7 @@ class _Curve:
 
 
 class _Search:
-    """The search; `found` is the best so far."""
+    """The search; `setting` and `size` are the best so far, and `at` says where they were found."""
 
     def __init__(
         self, machine: Machine, limits: Limits, rng: np.random.Generator, report: Callable[[str], None]
@@ -162,8 +160,8 @@ class _Search:
         )
         most = min(data.n, max(LARGEST, limits.most))
         self.plan: Plan = plan_for(
-            n_rows=data.n, n_features=data.X.shape[1], n_outputs=data.Y.shape[1], classify=data.classify,
-            noise=self.noise, metrics=limits.metrics, most=most,
+            n_rows=data.n, n_outputs=data.Y.shape[1], classify=data.classify, noise=self.noise,
+            metrics=limits.metrics, most=most,
         )  # fmt: skip
         self.report(str(self.plan))
         if self.plan.trusted:
@@ -184,7 +182,8 @@ class _Search:
 
     @property
     def _unseen(self) -> float:
-        return 0.0 if self.machine.data.classify else NEGLIGIBLE
+        targets = not self.machine.data.classify and self.trial is not None and self.trial.score is None
+        return NEGLIGIBLE if targets else 0.0  # a given score may have any unit
 
     def go(self, limits: Limits) -> None:
         """Look for the best within these limits."""
@@ -204,7 +203,7 @@ class _Search:
             z = 0.0 if binding else BETTER
             if best is None or trial.clearly_better(least, best, z, self._unseen):
                 best = least
-                self._take(curve, chosen if binding else curve.smallest_enough(allowed, self._unseen), limits)
+                self._take(curve, chosen if binding else curve.smallest_enough(allowed, self._unseen))
             self.table += [
                 (
                     setting.widths,
@@ -215,7 +214,7 @@ class _Search:
                 for at in curve.upto(limits.most)
             ]
 
-    def _take(self, curve: _Curve, at: int, limits: Limits) -> None:
+    def _take(self, curve: _Curve, at: int) -> None:
         self.setting, self.size, self.at = curve.setting, curve.sizes[at], (curve, at)
         wished = self.limits.allowed(curve.setting)
         if self.limits.wished and self.size == max(curve.sizes) and not curve.trial.machine.can_try(wished):
@@ -331,7 +330,8 @@ class _Search:
         trial = self.trial
         curve = _Curve(trial, setting, sensible)
         most, own = limits.allowed(setting), self.limits.allowed(setting)
-        sizes = [size for size in ladder(most) if size == 1 or trial.machine.can_try(size)]
+        sizes = [*(size for size in self.plan.sizes if size < most), most]
+        sizes = [size for size in sizes if size == 1 or trial.machine.can_try(size)]
         for size, outputs in zip(sizes, trial.grown(setting, sizes), strict=True):
             curve.add(size, outputs)
             self.report(
