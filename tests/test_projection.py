@@ -15,6 +15,7 @@ from slimsvm.kernels import RBF, Laplacian, Linear
 from slimsvm.losses import Squared, SquaredHinge
 from slimsvm.projection import Projection
 from slimsvm.refinement.projection import (
+    Problem,
     ProjectedModel,
     Terms,
     gaussian,
@@ -23,8 +24,8 @@ from slimsvm.refinement.projection import (
     objective,
     placed,
     principal_directions,
-    refine_in_batches,
-    refine_whole,
+    refine_map_in_batches,
+    refine_map_whole,
 )
 
 
@@ -143,16 +144,16 @@ def small_problem(loss, k=2):
         0.4 * rng.standard_normal((3, 5)), 0.5 * rng.standard_normal((4, 3)), rng.standard_normal((4, k)),
         rng.standard_normal(k),
     )  # fmt: skip
-    return model, X, np.array([0.1, 0.0, -0.2, 0.3, 0.0]), Y, rng.uniform(0.5, 1.5, (20, k)), loss
+    centre, weights = np.array([0.1, 0.0, -0.2, 0.3, 0.0]), rng.uniform(0.5, 1.5, (20, k))
+    return model, Problem(X, centre, Y, weights, loss, Terms(0.03, 0.2))
 
 
 @pytest.mark.parametrize("loss", [Squared(), SquaredHinge()])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_gradients_equal_finite_differences(loss, make):
-    model, X, centre, Y, weights, loss = small_problem(loss)
-    terms = Terms(0.03, 0.2)
+    model, problem = small_problem(loss)
     parts = [model.matrix, model.vectors, model.coef, model.intercept]
-    _, gradients = objective(model, make(X), centre, Y, weights, loss, terms, 0.16)
+    _, gradients = objective(model, replace(problem, X=make(problem.X)), 0.16)
     for number, part in enumerate(parts):
         expected = np.zeros_like(part)
         for at in np.ndindex(part.shape):
@@ -160,13 +161,13 @@ def test_gradients_equal_finite_differences(loss, make):
             for step in (1e-6, -1e-6):
                 moved = [array.copy() for array in parts]
                 moved[number][at] += step
-                values.append(objective(ProjectedModel(*moved), X, centre, Y, weights, loss, terms, 0.16)[0])
+                values.append(objective(ProjectedModel(*moved), problem, 0.16)[0])
             expected[at] = (values[0] - values[1]) / 2e-6
         np.testing.assert_allclose(gradients[number], expected, atol=1e-7, rtol=1e-5)
 
 
 def test_the_norm_is_that_of_the_function():
-    model, *_ = small_problem(Squared())
+    model, _ = small_problem(Squared())
     f = KernelExpansion(RBF(1.0), model.vectors, model.coef, model.intercept)
     assert norm_gradients(model.vectors, model.coef)[0] == pytest.approx(
         float(np.square(f.rkhs_norm()).sum())
@@ -188,16 +189,15 @@ def test_refinement_lowers_the_objective_and_repeats_to_the_bit(monkeypatch):
     directions = principal_directions(X, centre, 4, np.random.default_rng(0))
     start = placed(directions, X, centre, Y, np.ones_like(Y), y, 10, 1e-6, np.random.default_rng(0))
     assert start.vectors.shape == (10, 4)
-    terms, unit = Terms(1e-6, 1e-3), float(np.square(start.matrix).mean())
+    problem = Problem(X, centre, Y, np.ones_like(Y), SquaredHinge(), Terms(1e-6, 1e-3))
+    unit = float(np.square(start.matrix).mean())
 
     def value(model):
-        return objective(model, X.astype(float), centre, Y, np.ones_like(Y), SquaredHinge(), terms, unit)[0]
-
-    problem = (X, centre, Y, np.ones_like(Y), SquaredHinge(), terms)
+        return objective(model, replace(problem, X=X.astype(float)), unit)[0]
 
     def run(n_threads):
-        return refine_in_batches(
-            start, *problem, n_steps=300, rng=np.random.default_rng(1), n_threads=n_threads
+        return refine_map_in_batches(
+            start, problem, n_steps=300, rng=np.random.default_rng(1), n_threads=n_threads
         )
 
     monkeypatch.setattr(
@@ -206,7 +206,7 @@ def test_refinement_lowers_the_objective_and_repeats_to_the_bit(monkeypatch):
     found = run(1)
     assert value(found) < 0.9 * value(start)
     assert found.matrix.tobytes() == run(2).matrix.tobytes()
-    whole = refine_whole(start, *problem, max_iter=100)
+    whole = refine_map_whole(start, problem, max_iter=100)
     assert value(whole) < value(found)
 
 

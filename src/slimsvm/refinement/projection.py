@@ -5,16 +5,16 @@ With rows x centred, :math:`z = Px` and the Gaussian kernel of width one in the 
 .. math:: \frac{1}{n}\sum_{io} w_{io}\,\ell(y_{io}, f_o(x_i)) + \sum_o \lambda\, b_o^\top K_{VV} b_o + \delta\,|P|^2,
     \qquad f(x) = \sum_j b_j \exp(-|Px - v_j|^2) + c .
 
-The last term keeps the map from stretching the inputs until it knows every row by heart. `refine_whole` takes all rows
-at once, `refine_in_batches` random ones, with matrix products in float32; a batch is cut in the same pieces whatever
-the number of threads, and their gradients are added in order.
+The last term keeps the map from stretching the inputs until it knows every row by heart. `refine_map_whole` takes all
+rows at once, `refine_map_in_batches` random ones, with matrix products in float32; a batch is cut in the same pieces
+whatever the number of threads, and their gradients are added in order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,29 @@ class Terms:
     decay: float
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What a projected model is fitted to.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+    centre : array of shape (d,)
+        What is still to be taken off the rows.
+    Y, weights : arrays of shape (n, k)
+        Weights of mean one.
+    loss : SmoothLoss
+    terms : Terms
+    """
+
+    X: Rows
+    centre: Array
+    Y: Array
+    weights: Array
+    loss: SmoothLoss
+    terms: Terms
+
+
 def gaussian(Z: Array, V: Array) -> Array:  # (n, r), (m, r) -> (n, m)
     """exp(-|z - v|^2); rows and vectors are near the origin, so that norms and products lose nothing."""
     D = Z @ V.T
@@ -135,21 +158,19 @@ def norm_gradients(vectors: Array, coef: Array) -> tuple[float, Array, Array]:
 
 def objective(
     model: ProjectedModel,
-    X: Rows,
-    centre: Array,
-    Y: Array,
-    weights: Array,
-    loss: SmoothLoss,
-    terms: Terms,
+    problem: Problem,
     unit: float,
 ) -> tuple[float, tuple[Array, Array, Array, Array]]:
     """Value and gradients on all rows; `unit` is the mean square of the matrix that counts as one."""
+    Y, weights, loss, terms = problem.Y, problem.weights, problem.loss, problem.terms
     n = len(Y)
 
     def slope_of(F: Array) -> tuple[float, Array]:
         return float((weights * loss.value(Y, F)).sum()) / n, weights * loss.derivative(Y, F) / n
 
-    value, in_matrix, in_vectors, in_coef, in_intercept = row_gradients(model, X, centre, slope_of)
+    value, in_matrix, in_vectors, in_coef, in_intercept = row_gradients(
+        model, problem.X, problem.centre, slope_of
+    )
     norm, norm_vectors, norm_coef = norm_gradients(model.vectors, model.coef)
     decay = terms.decay / (unit * model.matrix.size)
     value += terms.penalty * norm + decay * float(np.square(model.matrix).sum())
@@ -161,14 +182,9 @@ def objective(
     )
 
 
-def refine_whole(
+def refine_map_whole(
     model: ProjectedModel,
-    X: Rows,  # (n, d)
-    centre: Array,  # (d,)
-    Y: Array,  # (n, k)
-    weights: Array,  # (n, k), of mean one
-    loss: SmoothLoss,
-    terms: Terms,
+    problem: Problem,
     *,
     max_iter: int,
     tol: float = 1e-5,
@@ -176,16 +192,14 @@ def refine_whole(
     """Move everything on all rows at once (L-BFGS), for problems small enough."""
     unit = float(np.square(model.matrix).mean())
     entry, L = np.sqrt(unit), _factor(model.vectors)
-    X, middle = X.astype(np.float64), np.asarray(centre, dtype=np.float64)
+    wide = replace(problem, X=problem.X.astype(np.float64))
 
     def unpack(parts: list[Array]) -> ProjectedModel:
         M, V, T, b = parts
         return ProjectedModel(entry * M, V, linalg.solve_triangular(L, T, lower=True, trans="T"), b)
 
     def value_and_gradient(parts: list[Array]) -> tuple[float, list[Array]]:
-        value, (in_matrix, in_vectors, in_coef, in_intercept) = objective(
-            unpack(parts), X, middle, Y, weights, loss, terms, unit
-        )
+        value, (in_matrix, in_vectors, in_coef, in_intercept) = objective(unpack(parts), wide, unit)
         in_basis = linalg.solve_triangular(L, in_coef, lower=True)
         return value, [entry * in_matrix, in_vectors, in_basis, in_intercept]
 
@@ -199,14 +213,9 @@ def _factor(vectors: Array) -> Array:  # (m, m)
     return factor_gram(gaussian(vectors, vectors) + RIDGE * np.eye(len(vectors)))
 
 
-def refine_in_batches(
+def refine_map_in_batches(
     model: ProjectedModel,
-    X: Rows,  # (n, d), float32
-    centre: Array,  # (d,)
-    Y: Array,  # (n, k)
-    weights: Array,  # (n, k), of mean one
-    loss: SmoothLoss,
-    terms: Terms,
+    problem: Problem,
     *,
     n_steps: int,
     rng: np.random.Generator,
@@ -225,6 +234,7 @@ def refine_in_batches(
     progress : callable or None
         Called now and then with the share that is done.
     """
+    X, loss, terms = problem.X, problem.loss, problem.terms
     n = X.shape[0]
     inverse = linalg.solve_triangular(_factor(model.vectors), np.eye(model.n_vectors), lower=True)
     basis = inverse.astype(np.float32)
@@ -237,8 +247,9 @@ def refine_in_batches(
             model.intercept,
         )
     ]
-    wanted, weight = np.asarray(Y, dtype=np.float32), np.asarray(weights, dtype=np.float32)
-    middle = centre.astype(np.float32)
+    wanted, weight, middle = (
+        np.asarray(part, dtype=np.float32) for part in (problem.Y, problem.weights, problem.centre)
+    )
     entry = float(np.sqrt(np.square(variables[0]).mean()))
     rank = model.matrix.shape[0]
     adam = Adam(variables, [STEP_MATRIX * entry, STEP_VECTORS / np.sqrt(rank), STEP_COEF, STEP_COEF])

@@ -23,13 +23,14 @@ from ...projection import Projection
 from ...refinement import fit_coefficients, kernel_blocks
 from ...refinement.projection import (
     BATCH_ROWS,
+    Problem,
     ProjectedModel,
     Terms,
     image,
     placed,
     principal_directions,
-    refine_in_batches,
-    refine_whole,
+    refine_map_in_batches,
+    refine_map_whole,
 )
 from ...rows import Array, Rows, block_slices, scale_columns
 from ...words import count
@@ -163,11 +164,11 @@ class LinearMaps:
         penalty = 0.5 * self.limits.penalty / data.n
         size = min(shape.n_vectors, data.n)
         start = placed(matrix, X, left, data.Y, weights, data.groups, size, penalty, rng)
-        problem = (X, left, data.Y, weights, data.loss, Terms(penalty, DECAY_ROWS / data.n))
+        problem = Problem(X, left, data.Y, weights, data.loss, Terms(penalty, DECAY_ROWS / data.n))
         if X.shape[0] * X.shape[1] * shape.rank <= WHOLE_WORK:
-            return refine_whole(start, *problem, max_iter=max(1, n_steps // WHOLE_STEPS))
-        return refine_in_batches(
-            start, *problem, n_steps=n_steps, rng=rng, n_threads=self.n_threads, progress=progress
+            return refine_map_whole(start, problem, max_iter=max(1, n_steps // WHOLE_STEPS))
+        return refine_map_in_batches(
+            start, problem, n_steps=n_steps, rng=rng, n_threads=self.n_threads, progress=progress
         )
 
     def _shapes(self, limits: LinearLimits) -> list[Shape]:
