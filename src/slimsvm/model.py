@@ -39,7 +39,11 @@ class Model:
 
     def __call__(self, X: Any, *, n_threads: int = 1) -> Array:
         """Answer for each row of X: its class, its value, whatever the readout gives."""
-        return self.readout.answer(self.expansion(X, n_threads=n_threads))
+        return self.readout.answer(self.outputs(X, n_threads=n_threads))
+
+    def outputs(self, X: Any, *, n_threads: int = 1) -> Array:  # (n, n_outputs)
+        """Outputs of the expansion for raw rows."""
+        return self.expansion(self.inputs(X), n_threads=n_threads)
 
     def __repr__(self) -> str:
         return f"Model({self.expansion!r}, {type(self.readout).__name__})"

@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 from typing import Any, NoReturn, Self
 
+import numpy as np
 from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import check_array
 
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
 from ..methods.fitted import DecidesMixin, FittedModel, PredictsMixin, ProbabilitiesMixin
 from ..model import Model
 from ..readout import FeaturesReadout, InlierReadout, Readout, ValueReadout
-from ..rows import Array
+from ..rows import Array, as_rows
+from ..threads import n_threads, one_blas_thread
 
 
 class SlimModel(FittedModel):
@@ -59,6 +62,19 @@ class SlimModel(FittedModel):
     def readout_(self) -> Readout:
         """How outputs become answers."""
         return self.model.readout
+
+    @property
+    def model_(self) -> Model:
+        """The whole model as a value: inputs, expansion, readout."""
+        return self.model
+
+    def _outputs(self, X: Any) -> Array:  # (n, n_outputs)
+        """Outputs of the expansion; raw rows become numbers first."""
+        if self.model.inputs.columns is None:
+            return super()._outputs(X)
+        rows = as_rows(check_array(self.model.inputs(X), accept_sparse="csr", dtype=[np.float64, np.float32]))
+        with one_blas_thread():
+            return self.expansion_(rows, n_threads=n_threads(self.n_jobs))
 
 
 class SlimClassifier(DecidesMixin, ClassifierMixin, SlimModel):
