@@ -124,8 +124,18 @@ def test_the_likelihood_finds_the_features_that_matter():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 12))
     Y = (np.sin(2.0 * X[:, 3]) * X[:, 7])[:, None] + 0.05 * rng.standard_normal((200, 1))
-    widths = likely_widths(X, Y, np.ones(200), np.full(12, np.log(0.1)), 0.1)
+    widths = likely_widths(X, Y, np.ones(200), np.full(12, np.log(0.1)))
     assert set(np.argsort(-widths)[:2]) == {3, 7}
+
+
+@pytest.mark.parametrize("width", [0.1, 0.025, 0.00625])
+def test_the_likelihood_finds_four_features_of_forty_wherever_it_begins(width):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 40))
+    f = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 2.0 * np.exp(-np.square(X[:, 3]))
+    Y = (f + 0.1 * rng.standard_normal(200))[:, None]
+    widths = likely_widths(X, Y, np.ones(200), np.full(40, np.log(width)))
+    assert widths[:4].min() > widths[4:].max() + 2.0
 
 
 def test_copies_of_a_row_are_in_one_fold():

@@ -49,6 +49,8 @@ class Paired:
         """The number of the model with the least error."""
         return int(np.argmin([self.mean(each) for each in errors]))
 
-    def smallest_enough(self, errors: Sequence[Array], best: Array, unseen: float = 0.0) -> int:
+    def smallest_enough(
+        self, errors: Sequence[Array], best: Array, z: float = NEAR, unseen: float = 0.0
+    ) -> int:
         """The first of the models, smallest first, that the one with the errors `best` is not clearly better than."""
-        return next(at for at, each in enumerate(errors) if not self.clearly_better(best, each, NEAR, unseen))
+        return next(at for at, each in enumerate(errors) if not self.clearly_better(best, each, z, unseen))

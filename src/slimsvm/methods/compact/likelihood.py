@@ -21,10 +21,13 @@ from ...rows import Array
 ROWS, ITERATIONS = 200, 30
 # Logarithms of widths, relative to the start, and of the shares of signal and noise stay within these.
 WIDTH_RANGE, SHARE_RANGE = 12.0, (-12.0, 4.0)
+# The share of noise it begins with. With little of it the first step goes to widths at which rows have nothing in
+# common and all is noise, an optimum that it does not leave.
+NOISE = 0.3
 TINY = 1e-10
 
 
-def likely_widths(X: Array, Y: Array, weight: Array, start: Array, penalty: float) -> Array:  # (d,)
+def likely_widths(X: Array, Y: Array, weight: Array, start: Array) -> Array:  # (d,)
     """Logarithm of the width of each feature, from these on.
 
     Parameters
@@ -32,8 +35,6 @@ def likely_widths(X: Array, Y: Array, weight: Array, start: Array, penalty: floa
     X, Y, weight : arrays of shape (n, d), (n, k), (n,)
         Heavier rows have less noise.
     start : array of shape (d,)
-    penalty : float
-        What ridge regression likes: the first guess of the noise.
     """
     rows = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.intp))
     X, Y, weight = X[rows], Y[rows], weight[rows]
@@ -43,10 +44,9 @@ def likely_widths(X: Array, Y: Array, weight: Array, start: Array, penalty: floa
     def objective(parameters: Array) -> tuple[float, Array]:
         return negative_log_likelihood(parameters[:-2], parameters[-2], parameters[-1], X, Y, level)
 
-    noise = np.clip(np.log(penalty / len(X) + 0.01), *SHARE_RANGE)
     bounds = [(width - WIDTH_RANGE, width + WIDTH_RANGE) for width in start] + [SHARE_RANGE] * 2
     found = optimize.minimize(
-        objective, np.concatenate([start, [0.0, noise]]), jac=True, method="L-BFGS-B", bounds=bounds,
+        objective, np.concatenate([start, [0.0, np.log(NOISE)]]), jac=True, method="L-BFGS-B", bounds=bounds,
         options={"maxiter": ITERATIONS},
     )  # fmt: skip
     widths: Array = found.x[:-2]

@@ -103,7 +103,7 @@ class MovedVectors:
         if key not in self._likely:
             part = self.data.take(rows)
             start = np.log(self.shapes[0]) + np.log(setting.width)
-            self._likely[key] = likely_widths(part.X, part.Y, part.weight, start, setting.penalty)
+            self._likely[key] = likely_widths(part.X, part.Y, part.weight, start)
         return self._likely[key]
 
     def can_try(self, size: int) -> bool:

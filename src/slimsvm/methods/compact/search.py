@@ -18,6 +18,7 @@ from ...losses import Squared
 from ...rows import Array
 from ...words import count
 from .choice import Choice, Limits, Table
+from .compare import NEAR
 from .machines import LIKELIHOOD, First, Machine, Setting
 from .plan import LARGEST, SOME_ROWS, Plan, ladder, plan_for
 from .trial import Trial
@@ -37,7 +38,8 @@ EARNED, BETTER = 0.5, 2.0
 # root of the number of rows, which is as many as theory asks for, must be better like a metric that learns more.
 PATIENCE, MUCH_WORSE = 3, 2.0
 # Of the variance of targets nobody misses this share, and of mistakes this share of their standard error: no test would
-# notice.
+# notice. Half a standard error of squared errors, which a few large ones make, is ten times that share and would be
+# missed.
 NEGLIGIBLE, NOTICED = 1e-3, 0.25
 # A fit with more mistakes on its own rows than the folds had on others, by so many standard errors, has failed.
 BAD_LUCK = 2.0
@@ -119,9 +121,11 @@ class _Curve:
     def smallest_enough(self, places: Sequence[int], unseen: float) -> int:
         """The first place, of sizes in order, that is nearly as good as the best."""
         best = self.best(places)
-        unseen = max(unseen, NOTICED * self.trial.standard_error(self.mistakes[best]))
+        z = 0.0
+        if not unseen:
+            z, unseen = NEAR, NOTICED * self.trial.standard_error(self.mistakes[best])
         errors = [self.errors[at] for at in places]
-        return places[self.trial.smallest_enough(errors, self.errors[best], unseen)]
+        return places[self.trial.smallest_enough(errors, self.errors[best], z, unseen)]
 
     def upto(self, most: int) -> list[int]:
         """Places of the sizes up to this, the smallest first."""
