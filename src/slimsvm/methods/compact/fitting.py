@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from ...budget import bytes_for, kernel_numbers, max_vectors_for
 from ...errors import BudgetError
@@ -25,6 +23,7 @@ from .latency import fastest
 from .linear import PENALTY, LinearLimits, LinearMaps
 from .machines import KINDS, Machine
 from .moved import MovedVectors
+from .notices import warn_of_interruption, warn_of_one_class
 from .observations import Observations, of_mean_one, points_of
 from .plan import LARGEST, metrics_in_question
 from .scaling import can_be_dense, spread_of
@@ -37,6 +36,8 @@ from .trial import Trial
 SAME_SCALE = 2.0
 # Attempts at the last fit, whose objective has many minima.
 TRIES = 3
+# Factor on the penalty in the next attempt at a model whose numbers were rounded.
+GENTLER = 100.0
 # What a fit consists of, as callbacks see it.
 STAGES = ("search of settings and sizes", "last refinement")
 
@@ -109,12 +110,17 @@ class CompactFit:
         """What bytes are counted in."""
         return self.model.number or "float32"
 
-    def _finished(self, expansion: KernelExpansion, loss: Any, penalty: float) -> KernelExpansion:
-        """The expansion in the numbers that ship, with outputs in the units of the targets."""
-        if self.model.number is not None:
-            expansion = shipped(
-                expansion, self.model.number, self.data, loss, penalty, n_threads=self.run.n_threads
-            )
+    def _shipped(self, expansion: KernelExpansion, loss: Any, penalty: float) -> KernelExpansion:
+        """The expansion in the numbers that ship."""
+        number, threads = self.model.number, self.run.n_threads
+        return (
+            expansion
+            if number is None
+            else shipped(expansion, number, self.data, loss, penalty, n_threads=threads)
+        )
+
+    def _finished(self, expansion: KernelExpansion) -> KernelExpansion:
+        """The expansion with outputs in the units of the targets."""
         # a factor for all coefficients of an output keeps them on their grid
         unit, centre = self.target_scale
         coef, intercept = expansion.coef * unit, expansion.intercept * unit + centre
@@ -162,20 +168,21 @@ class CompactFit:
             expansion, n_steps = maps.last(found, rng)
         except self._keeps:
             expansion, n_steps, interrupted = maps.expansion(found.model, found.shape), 0, True
-            self._warn_of_interruption(expansion.n_vectors)
+            warn_of_interruption(self.run.name, expansion.n_vectors)
         if data.classify and not interrupted:
-            self._warn_of_one_class(expansion(data.X, n_threads=self.run.n_threads))
-        expansion = self._finished(expansion, self.loss, penalty)
+            warn_of_one_class(self.run.name, expansion(data.X, n_threads=self.run.n_threads))
+        expansion = self._finished(self._shipped(expansion, self.loss, penalty))
         extras = {"C_": 1.0 / (penalty * self.weight_unit), "path_": np.array(table, dtype=PATH_FIELDS)}
         return Trained(expansion, None, max(1, n_steps), extras=extras), held
 
     def _last(self, choice: Choice) -> Trained:
         """The model that was chosen among those with widths, trained on all rows."""
-        progress = self.run.progress
-        data, machine = choice.machine.data, choice.machine
+        progress, machine, data = self.run.progress, choice.machine, choice.machine.data
         best: tuple[Any, int] | None = None  # model and iterations
+        kept: tuple[KernelExpansion, Array | None, int] | None = None  # with its numbers rounded
         self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, {choice.setting.widths}")
         interrupted = progress.stage(STAGES[1]) or choice.interrupted
+        setting, least = choice.setting, np.inf
 
         def report(text: str) -> None:
             self.say(text)
@@ -183,57 +190,42 @@ class CompactFit:
                 raise EndedByCallback
 
         try:
-            least = np.inf
             for _ in range(1 if interrupted else TRIES):
-                before = best
                 for best in machine.last(
-                    choice.setting, choice.sizes, self.run.rng, report, to_the_end=choice.to_the_end
+                    setting, choice.sizes, self.run.rng, report, to_the_end=choice.to_the_end
                 ):
                     if interrupted:
                         break
                     if progress.step(f"a model of {count(best[0].n_vectors, 'vector')}"):
                         raise EndedByCallback
                 assert best is not None
-                outputs = machine.outputs(best[0], np.arange(data.n))
+                expansion, support = self._expansion(best[0])
+                expansion = self._shipped(expansion, data.loss, setting.penalty)
+                rounds = self.model.number is not None
+                outputs = expansion(self.data.X) if rounds else machine.outputs(best[0], np.arange(data.n))
                 mistakes = float(data.weight @ data.mistakes(outputs)) / data.n
-                if mistakes >= least:
-                    best = before
-                least = min(least, mistakes)
+                if kept is None or mistakes < least:
+                    kept, least = (expansion, support, best[1]), mistakes
                 if least <= choice.expected:
                     break  # else it is worse on its own rows than its like on others
+                if rounds:  # smaller coefficients survive rounding
+                    setting = replace(setting, penalty=GENTLER * setting.penalty)
         except self._keeps:
             if best is None:
                 raise
             interrupted = True
-        assert best is not None
+        if kept is None:
+            assert best is not None
+            expansion, support = self._expansion(best[0])
+            kept = self._shipped(expansion, data.loss, setting.penalty), support, best[1]
+        expansion, support, n_iter = kept
         if interrupted:
-            self._warn_of_interruption(best[0].n_vectors)
-        if self.data.classify and not interrupted:
-            self._warn_of_one_class(machine.outputs(best[0], np.arange(data.n)))
+            warn_of_interruption(self.run.name, expansion.n_vectors)
+        elif data.classify:
+            warn_of_one_class(self.run.name, outputs)
         chosen_C = 1.0 / (choice.setting.penalty * self.weight_unit)
         extras = {"C_": chosen_C, "path_": np.array(choice.table, dtype=PATH_FIELDS)}
-        expansion, support = self._expansion(best[0])
-        expansion = self._finished(expansion, choice.machine.data.loss, choice.setting.penalty)
-        return Trained(expansion, support, max(1, int(best[1])), extras=extras)
-
-    def _warn_of_interruption(self, n_vectors: int) -> None:
-        warnings.warn(
-            f"{self.run.name} was interrupted; the model has {count(n_vectors, 'vector')}, chosen by what was known by "
-            "then. Fit again without interruption for the best one.",
-            ConvergenceWarning,
-            stacklevel=8,
-        )
-
-    def _warn_of_one_class(self, outputs: Array) -> None:  # (n, k)
-        """Say so if every row is given the same class."""
-        given = outputs[:, 0] > 0 if outputs.shape[1] == 1 else outputs.argmax(axis=1)
-        if (given == given[0]).all():
-            warnings.warn(
-                f"{self.run.name} predicts one class only, for all rows it was trained on. If the others matter, "
-                'class_weight="balanced" lets every class count alike, in training and in the search.',
-                UserWarning,
-                stacklevel=8,
-            )
+        return Trained(self._finished(expansion), support, max(1, int(n_iter)), extras=extras)
 
     @cached_property
     def _metrics(self) -> tuple[str, ...]:

@@ -128,14 +128,14 @@ def metrics_in_question(
 
 
 def ladder(largest: int, *, halves: bool = True) -> list[int]:
-    """Sizes 1 to 8, 12, 16, 24, ... up to and including `largest`; without halves 1, 2, 4, 8, 16, ...
+    """Sizes 1, 2, 4, 6, 8, 12, 16, 24, ... up to and including `largest`; without halves 1, 2, 4, 8, 16, ...
 
     Examples
     --------
     >>> ladder(10)
-    [1, 2, 3, 4, 5, 6, 7, 8, 10]
+    [1, 2, 4, 6, 8, 10]
     """
     sizes = {largest, *(2**i for i in range(31))}
     if halves:
-        sizes |= {5, 7, *(3 * 2**i for i in range(30))}
+        sizes |= {6 * 2**i for i in range(29)}
     return sorted(size for size in sizes if size <= largest)

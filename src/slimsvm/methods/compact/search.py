@@ -1,7 +1,7 @@
 """Choosing width, penalty, metric and size among models with widths, by cross-validation.
 
 Ridge regression says where to begin and how noisy the data are, and with that `plan_for` makes the plan. Each metric
-climbs from there to its best setting, with models of one size; then models of every size are grown for the metrics
+looks there and around for its best setting, with models of one size; then models of every size are grown for the metrics
 still in question. All choices compare errors on the same held-out rows (`Paired.clearly_better`).
 """
 
@@ -23,14 +23,13 @@ from .machines import LIKELIHOOD, First, Machine, Setting
 from .plan import LARGEST, SOME_ROWS, Plan, ladder, plan_for
 from .trial import Trial
 
-# Factors on width and penalty that lead to the neighbours of a setting, and the most steps to them. A narrower kernel
-# needs more penalty, so both change together. One width that is learnt begins where ridge regression has found it.
+# Factors on width and penalty that lead to the neighbours of a setting. A narrower kernel needs more penalty, so both
+# change together. One width that is learnt begins where ridge regression has found it.
 NEIGHBOURS = {
     "fixed": ((4.0, 1.0), (0.25, 1.0), (1.0, 0.25), (1.0, 4.0)),
     "one": ((1.0, 0.25), (1.0, 4.0)),
     "per_feature": ((1.0, 0.25), (4.0, 0.25), (4.0, 1.0)),
 }
-STEPS = 2
 # A setting that is tried later must be better by this many standard errors, and a metric that learns more by this many.
 EARNED, BETTER = 0.5, 2.0
 # Growing ends when this many sizes were not better than the best before them; but not before twice the size settings
@@ -271,7 +270,7 @@ class _Search:
     def _climbed(
         self, metric: str, scaling: int, limits: Limits, rival: Array | None
     ) -> tuple[Setting, Array] | None:
-        """The best setting that is reached from ridge regression's, from neighbour to neighbour, with its errors.
+        """The best setting among ridge regression's and its neighbours, with its errors.
 
         None where the first one is clearly worse than `rival`.
         """
@@ -285,30 +284,32 @@ class _Search:
         errors = trial.against(setting, size, rival)
         if errors is None or (rival is not None and trial.clearly_better(rival, errors, BETTER)):
             return None
-        for _ in range(0 if self.plan.trusted else STEPS):
-            around = [
-                replace(
-                    setting,
-                    width=setting.width
-                    * (a if self.limits.width is None and self.machine.has_width else 1.0),
-                    penalty=setting.penalty * (a * b if self.limits.penalty is None else 1.0),
-                )
-                for a, b in NEIGHBOURS[metric]
-            ]
-            if scaling == LIKELIHOOD:
-                around = [replace(each, width=setting.width) for each in around]
-            around = [each for each in dict.fromkeys(around) if each != setting]
-            if not around:
-                break
-            tried = [(each, trial.against(each, size, errors)) for each in around]
-            found = [(each, its) for each, its in tried if its is not None]
-            if not found:
-                break
-            best, least = found[trial.best([its for _, its in found])]
-            if not trial.clearly_better(least, errors, EARNED, self._unseen):
-                break
-            setting, errors = best, least
+        if not self.plan.trusted:
+            setting, errors = self._best_near(setting, errors, size)
         self._settings[metric, scaling, size] = setting, errors
+        return setting, errors
+
+    def _best_near(self, setting: Setting, errors: Array, size: int) -> tuple[Setting, Array]:
+        """The best neighbour of a setting if it is clearly better than the setting, with its errors."""
+        assert self.trial is not None
+        trial, limits = self.trial, self.limits
+        free = limits.width is None and self.machine.has_width and setting.scaling != LIKELIHOOD
+        around = [
+            replace(
+                setting,
+                width=setting.width * (a if free else 1.0),
+                penalty=setting.penalty * (a * b if limits.penalty is None else 1.0),
+            )
+            for a, b in NEIGHBOURS[setting.widths]
+        ]
+        tried = [
+            (each, trial.against(each, size, errors)) for each in dict.fromkeys(around) if each != setting
+        ]
+        found = [(each, its) for each, its in tried if its is not None]
+        if found:
+            best, least = found[trial.best([its for _, its in found])]
+            if trial.clearly_better(least, errors, EARNED, self._unseen):
+                return best, least
         return setting, errors
 
     def _compared(self, setting: Setting, size: int, limits: Limits) -> int:

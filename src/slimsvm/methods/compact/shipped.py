@@ -9,12 +9,13 @@ import numpy as np
 from ...expansion import KernelExpansion
 from ...refinement import SmoothLoss, fit_coefficients, kernel_blocks
 from ...rounding import BITS, rounded, rounded_geometry
+from ...rows import Array
 from ...training import TrainingSet
 
 # Iterations of L-BFGS for the coefficients.
 ITERATIONS = 100
-# Factor on the penalty from one try to the next, and the most tries.
-STRONGER, TRIES = 10.0, 6
+# Factor on the penalty from one try to the next, and the most tries: coefficients of any size become small.
+STRONGER, TRIES = 10.0, 16
 
 
 def shipped(
@@ -29,7 +30,7 @@ def shipped(
     """The expansion with its numbers rounded to a format.
 
     Large coefficients that cancel do not survive rounding to few bits. So the coefficients are solved for with a
-    penalty that grows as long as the loss of the rounded model falls.
+    penalty that grows until they lose by the penalty alone what the best rounded model has lost.
 
     Parameters
     ----------
@@ -47,22 +48,30 @@ def shipped(
     blocks = kernel_blocks(f.kernel, X, f.vectors, dtype=np.float32, n_threads=n_threads)
     among = f.kernel(f.vectors, f.vectors).astype(np.float64)
     coef, intercept = f.coef.astype(np.float64), f.intercept.astype(np.float64)
+    dtype = f.coef.dtype
+
+    def loss_of(coef: Array, intercept: Array) -> float:
+        return sum(
+            float(
+                np.vdot(
+                    weights[rows], loss.value(data.Y[rows], K @ coef.astype(dtype) + intercept.astype(dtype))
+                )
+            )
+            for rows, K in blocks()
+        )
+
     best, least = f, np.inf
     for _ in range(TRIES):
         coef, intercept = fit_coefficients(
             blocks, among, data.Y, weights, loss, np.full(data.Y.shape[1], penalty), coef, intercept,
             max_iter=ITERATIONS,
         )  # fmt: skip
-        dtype = f.coef.dtype
-        tried = rounded(
-            replace(f, coef=coef.astype(dtype), intercept=intercept.astype(dtype)), number, middle=middle
-        )
-        value = 0.0
-        for rows, K in blocks():
-            outputs = K @ tried.expansion.coef + tried.expansion.intercept
-            value += float(np.vdot(weights[rows], loss.value(data.Y[rows], outputs)))
-        if value >= least:
+        if loss_of(coef, intercept) >= least:
             break
-        best, least = tried.expansion, value
+        made = replace(f, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
+        tried = rounded(made, number, middle=middle).expansion
+        value = loss_of(tried.coef, tried.intercept)
+        if value < least:
+            best, least = tried, value
         penalty *= STRONGER
     return best
