@@ -1,8 +1,8 @@
 """Choosing width, penalty, metric and size among models with widths, by cross-validation.
 
 Ridge regression says where to begin and how noisy the data are, and with that `plan_for` makes the plan. Each metric
-looks there and around for its best setting, with models of one size; then models of every size are grown for the metrics
-still in question. All choices compare errors on the same held-out rows (`Paired.clearly_better`).
+looks there and around for its best setting, with models of one size; then models of every size are grown for the
+metrics still in question. All choices compare errors on the same held-out rows (`Paired.clearly_better`).
 """
 
 from __future__ import annotations
