@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
 from ..methods.base import unchanged_on_failure
+from ..methods.fitted import ConvertsMixin
 from ..model import Model
 from ..reduction.prune import CRITERIA, RIDGE
 from ..reduction.start import METHODS
@@ -31,7 +34,7 @@ def _delegates(name: str) -> Any:
     return has
 
 
-class Reduced(MetaEstimatorMixin, BaseEstimator):
+class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Fits an estimator, then makes it smaller with `reduce`; for pipelines and searches.
 
     With f the function of the fitted estimator, the result is :math:`\sum_{j \le m} c_j k(v_j, \cdot) + b`
@@ -200,6 +203,10 @@ class Reduced(MetaEstimatorMixin, BaseEstimator):
                     delattr(self, name)
             self.n_iter_ = max(1, len(self.reduction_.removed))
         return self
+
+    def onnx_parser(self) -> Callable[..., Any]:
+        """What skl2onnx cannot know from the class: whether this is a classifier."""
+        return import_module("slimsvm.export.onnx_pipeline").parser(self)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What is passed on to the estimator, by `fit` and by `score`.

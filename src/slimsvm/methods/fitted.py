@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,22 @@ from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
 
 
-class FittedModel(BaseEstimator):
+class ConvertsMixin:
+    """What skl2onnx asks an estimator for when it converts a pipeline.
+
+    The answer is in the exports, which know estimators; nothing here knows them before skl2onnx asks.
+    """
+
+    def onnx_converter(self) -> Callable[..., None]:
+        """How skl2onnx writes this estimator into a graph."""
+        return import_module("slimsvm.export.onnx_pipeline").converter(type(self))
+
+    def onnx_shape_calculator(self) -> Callable[..., None]:
+        """How skl2onnx knows the types and shapes of what this estimator gives."""
+        return import_module("slimsvm.export.onnx_pipeline").shape_calculator(type(self))
+
+
+class FittedModel(ConvertsMixin, BaseEstimator):
     """A fitted model seen from outside: its parts, and its outputs for rows.
 
     A subclass has `expansion_` and `readout_` once it is fitted, as attributes or as properties.
