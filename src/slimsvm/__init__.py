@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .errors import SlimsvmError as SlimsvmError
     from .evaluation import vector_path as vector_path
     from .expansion import KernelExpansion as KernelExpansion
+    from .export.javascript import to_js as to_js
     from .export.onnx import to_onnx as to_onnx
     from .methods.compact.estimators import CompactSVC as CompactSVC
     from .methods.compact.estimators import CompactSVR as CompactSVR
@@ -89,6 +90,7 @@ _HOMES = {
     "SlimsvmError": "errors",
     "vector_path": "evaluation",
     "KernelExpansion": "expansion",
+    "to_js": "export.javascript",
     "to_onnx": "export.onnx",
     "Model": "model",
     "VectorPath": "path",

@@ -190,7 +190,8 @@ def _nearest(
     """
 
     def back(q: Array) -> Array:
-        return _below(base + np.divide(q * step, root, out=np.zeros(q.shape), where=q > 0))
+        # a column that does not count stays at its base
+        return _below(base + np.divide(q * step, root, out=np.zeros(q.shape), where=(q > 0) & (root > 0)))
 
     q = np.clip(np.rint((values.astype(np.float64) - base) * root / step), 0, most)
     found = back(q)

@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from ..inputs import Category, Column, Inputs
+from ..methods.zero_norm.selector import ZeroNormSelector
 from ..model import Model
 from .models import as_reducible
 
@@ -43,6 +44,10 @@ def as_model(estimator: Any) -> Model:
         estimator, "estimator_"
     ):  # Reduced: what it holds is the model
         estimator = estimator.estimator_
+    if isinstance(estimator, ZeroNormSelector):
+        raise TypeError(
+            "ZeroNormSelector is no model to write or read: it selects features and has no vectors."
+        )
     if not isinstance(estimator, Pipeline):
         return estimator.model_ if hasattr(type(estimator), "model_") else as_reducible(estimator).model
     check_is_fitted(estimator)

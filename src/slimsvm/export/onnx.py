@@ -159,7 +159,7 @@ def _check_range(model: Model, number: str) -> None:
     f, largest = model.expansion, float(np.finfo(number).max)
     parts = {"vectors": f.vectors.data if hasattr(f.vectors, "indptr") else f.vectors, "coef": f.coef}
     for name, values in {**parts, "intercept": f.intercept}.items():
-        if np.abs(np.asarray(values)).max(initial=0) > largest:
+        if np.abs(np.asarray(values, dtype=np.float64)).max(initial=0) > largest:
             raise ValueError(f"{name} has numbers beyond {largest:.2g}, which number={number!r} cannot hold.")
 
 

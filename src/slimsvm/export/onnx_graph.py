@@ -51,6 +51,7 @@ class Graph:
         self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self._wide: dict[str, str] = {}
         self.unique = unique or self._numbered
+        self._named: set[str] = set()
         self._count = 0
 
     def _numbered(self, name: str) -> str:
@@ -107,13 +108,18 @@ class Graph:
         return str(self.add("Clip", x, np.array(-most, dtype=dtype), np.array(most, dtype=dtype)))
 
     def rename(self, old: str, new: str) -> None:
-        """Give the output of a node a name, or hand on a tensor that is no node's or has been named already."""
-        for position, node in enumerate(self.nodes):
-            if old in node.outputs and not any(old in other.inputs for other in self.nodes):
-                outputs = [new if name == old else name for name in node.outputs]
-                self.nodes[position] = node._replace(outputs=outputs)
-                return
-        self.nodes.append(Node("Identity", [old], [new], {}))
+        """Give a tensor a name; one that no node makes, or that has a name already, is handed on."""
+        if old in self._named or not any(old in node.outputs for node in self.nodes):
+            self.nodes.append(Node("Identity", [old], [new], {}))
+            return
+        self._named.add(new)
+
+        def renamed(names: list[str]) -> list[str]:
+            return [new if name == old else name for name in names]
+
+        self.nodes = [
+            node._replace(inputs=renamed(node.inputs), outputs=renamed(node.outputs)) for node in self.nodes
+        ]
 
     def tensors(self) -> list[Any]:
         """The constants as ONNX stores them."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx
 
 from ..probability import Probability
 from ..readout import (
@@ -22,13 +21,11 @@ from ..readout import (
     VotesReadout,
 )
 from ..rows import Array
+from .normal import ERFCX_MIDDLE, erfcx_polynomial
 from .onnx_graph import Graph
 
 ONE = np.array([1])  # axes, and the shape that a column loses
 FLAT = np.array([-1])
-# Of the polynomial that stands for erfcx, which has no operator in double precision.
-ERFCX_DEGREE = 20
-ERFCX_MIDDLE = 3.0
 
 
 def answers(g: Graph, readout: Readout, outputs: str) -> dict[str, str]:
@@ -128,7 +125,9 @@ def _is_winner(g: Graph, winner: str, n_classes: int) -> str:  # (n, n_classes) 
 def _ahead(g: Graph, values: str, is_winner: str, dtype: np.dtype[Any]) -> str:
     """Positive values, that of the winner ahead of all others by a digit or two at least."""
     others = g.add("ReduceMax", g.add("Where", is_winner, np.array(-1, dtype=dtype), values), ONE)
-    least = g.add("Mul", others, np.array(1 + 2 * np.finfo(dtype).eps, dtype=dtype))
+    # not times 1 + 2 eps, which runtimes take for 1 and leave out
+    digits = g.add("Mul", others, np.array(2 * np.finfo(dtype).eps, dtype=dtype))
+    least = g.add("Add", others, digits)
     return str(g.add("Where", is_winner, g.add("Max", values, least), values))
 
 
@@ -192,22 +191,11 @@ def _by_distribution(g: Graph, link: str, F: str, one_output: bool) -> str:  # (
     return str(g.add("Div", each, g.add("ReduceSum", each, ONE)))
 
 
-def _erfcx_polynomial() -> Array:  # (degree + 1,)
-    """Coefficients of (1 + 2 a) erfcx(a) in powers of t = (a - middle) / (a + middle), for a >= 0."""
-
-    def values(t: Array) -> Array:
-        a = ERFCX_MIDDLE * (1 + t) / (1 - t)
-        return (1 + 2 * a) * erfcx(a)
-
-    series = np.polynomial.Chebyshev.interpolate(values, ERFCX_DEGREE)
-    return np.asarray(series.convert(kind=np.polynomial.Polynomial).coef)
-
-
 def _normal(g: Graph, z: str) -> str:
     """The normal distribution function, to 1e-14 relative in both tails."""
     a = g.add("Mul", g.add("Abs", z), np.array(np.sqrt(0.5)))
     t = g.add("Div", g.add("Sub", a, np.array(ERFCX_MIDDLE)), g.add("Add", a, np.array(ERFCX_MIDDLE)))
-    coef = _erfcx_polynomial()
+    coef = erfcx_polynomial()
     powers = g.add("Pow", g.add("Unsqueeze", t, np.array([2])), np.arange(float(len(coef))))
     scaled = g.add("Div", g.add("MatMul", powers, coef), g.add("Add", g.add("Add", a, a), np.array(1.0)))
     tail = g.add("Mul", g.add("Exp", g.add("Neg", g.add("Mul", a, a))), g.add("Mul", scaled, np.array(0.5)))
