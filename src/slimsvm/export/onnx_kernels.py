@@ -21,6 +21,8 @@ REACH = {"float32": 11.0, "float64": 28.0}
 # it is some 1e-13 in double precision, up to NEAR_SINGLE some 1e-6 in single precision.
 NEAR = 1000.0
 NEAR_SINGLE = 32.0
+# Coefficients of this size times exp(NEAR_SINGLE) have all their digits in single precision.
+LEAST_COEF = 1e-30
 # Differences need this many numbers for each row at once; with more, the rows come one after the other.
 DIFFERENCES_AT_ONCE = 2**14
 # What is added up and raised to powers in double precision stays below this.
@@ -123,13 +125,15 @@ def _power(g: Graph, x: str, degree: int, weight: float) -> str:
 def _by_distances(g: Graph, u: str, f: Distances) -> str:  # (n, k)
     near, centre = _near(f)
     order = np.concatenate([np.flatnonzero(near), np.flatnonzero(~near)])
-    exponents = []
+    coef, exponents = f.coef[order], []
     if near.any():
-        exponents.append(_by_products(g, u, f, centre, f.vectors[near]))
+        exponent, factor = _by_products(g, u, f, centre, f.vectors[near], coef[: near.sum()])
+        coef[: near.sum()] *= factor
+        exponents.append(exponent)
     if not near.all():
         exponents.append(g.add("Neg", _by_differences(g, u, f, f.vectors[~near])))
     exponent = exponents[0] if len(exponents) == 1 else g.add("Concat", *exponents, axis=1)
-    return str(g.add("Gemm", g.add("Exp", exponent), g.number(f.coef[order]), g.number(f.intercept)))
+    return str(g.add("Gemm", g.add("Exp", exponent), g.number(coef), g.number(f.intercept)))
 
 
 def _squares(f: Distances, centre: Array) -> Array:  # (m,)
@@ -151,14 +155,26 @@ def _near(f: Distances) -> tuple[Array, Array]:  # (m,), (d,)
     return _squares(f, centre) <= NEAR, centre
 
 
-def _by_products(g: Graph, u: str, f: Distances, centre: Array, vectors: Array) -> str:  # (n, m)
-    """Exponents by norms and products about the centre."""
-    single = g.dtype == np.float32
-    wide = single and float((f.widths * np.square(vectors - centre)).sum(axis=1).max()) > NEAR_SINGLE
+def _by_products(
+    g: Graph,
+    u: str,
+    f: Distances,
+    centre: Array,  # (d,)
+    vectors: Array,  # (m, d)
+    coef: Array,  # (m, k)
+) -> tuple[str, Array]:  # (n, m), (m, 1)
+    """Exponents by norms and products about the centre, and factors that belong on the coefficients.
+
+    Where the vectors are near enough, exp(-|v|^2) is such a factor: there are fewer operators then, and fewer passes.
+    """
+    wide = (
+        g.dtype == np.float32
+        and float((f.widths * np.square(vectors - centre)).sum(axis=1).max()) > NEAR_SINGLE
+    )
     dtype = np.dtype(np.float64) if wide else g.dtype
     away = (f.shift + centre).astype(dtype)  # what is taken off the columns, exactly
     root = np.minimum(np.sqrt(f.widths), np.finfo(dtype).max)
-    scaled = (vectors - (away.astype(np.float64) - f.shift)) * root
+    scaled = ((vectors - (away.astype(np.float64) - f.shift)) * root).astype(dtype)
     x = g.wide(u) if wide else u
     if away.any():
         x = g.add("Sub", x, away)
@@ -166,14 +182,15 @@ def _by_products(g: Graph, u: str, f: Distances, centre: Array, vectors: Array) 
         x = g.add("Mul", x, root.astype(dtype))
     x = g.clip(x, float(np.abs(scaled).max()) + REACH[g.dtype.name], dtype)
     squares = g.add("ReduceSumSquare", x, np.array([1]))
-    products = g.add(
-        "Gemm",
-        x,
-        np.ascontiguousarray(2.0 * scaled.T).astype(dtype),
-        -np.square(scaled).sum(axis=1).astype(dtype),
-    )
+    norms = np.square(scaled.astype(np.float64)).sum(axis=1)
+    twice = np.ascontiguousarray(2 * scaled.T)
+    factor = np.exp(-norms)[:, None]
+    least = np.abs(coef * factor).min(initial=1.0, where=coef != 0)
+    if norms.max() <= NEAR_SINGLE and least > LEAST_COEF:
+        return g.add("Gemm", x, twice, squares, beta=-1.0), factor
+    products = g.add("Gemm", x, twice, -norms.astype(dtype))
     exponent = g.add("Min", g.add("Sub", products, squares), np.zeros((), dtype))
-    return g.cast(exponent, g.dtype) if wide else str(exponent)
+    return g.cast(exponent, g.dtype) if wide else exponent, np.ones((len(vectors), 1))
 
 
 def _by_differences(g: Graph, u: str, f: Distances, vectors: Array) -> str:  # (n, m)
