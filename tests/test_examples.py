@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import runpy
+import shutil
+import subprocess
 import sys
 
 import matplotlib
 import pytest
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_digits, make_blobs
 
 import pages
 from slimsvm.cli import demo
@@ -28,7 +32,7 @@ def printed(name, capsys, *arguments, monkeypatch):
 
 def test_every_example_is_tested():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "demo.py", "reduce_an_svc.py", "classifier_in_few_bytes.py",
+        "demo.py", "reduce_an_svc.py", "classifier_in_few_bytes.py", "onnx_session.py", "web_page.py",
     }  # fmt: skip
 
 
@@ -62,3 +66,69 @@ def test_a_classifier_in_few_bytes(capsys, monkeypatch):
     for limit, size, score in rows:
         assert int(size.replace(",", "")) <= int(limit)
         assert float(score) == pytest.approx(84, abs=4)
+
+
+def test_an_onnx_session(tmp_path, capsys, monkeypatch):
+    out = printed("onnx_session.py", capsys, "--folder", str(tmp_path), monkeypatch=monkeypatch)
+    scores = [float(score) for score in re.findall(r"([\d.]+)% accuracy", out)]
+    assert len(scores) == 4
+    assert max(scores) - min(scores) < 2
+    sizes = [int(size.replace(",", "")) for size in re.findall(r"onnx: ([\d,]+) bytes", out)]
+    assert [(tmp_path / f"breast_cancer_{n}.onnx").stat().st_size for n in ("float32", "float64")] == sizes
+    errors = [float(error) for error in re.findall(r"at most (\S+)", out)]
+    assert errors[0] < 1e-4
+    assert errors[1] < 1e-11
+
+
+# A page in which somebody draws a zero: what the script of the example asks of a browser, and no more.
+BROWSER = """
+const made = (more) => ({ style: {}, appendChild: (child) => child, ...more });
+const pen = { ink: new Set(), beginPath() {}, moveTo() {}, stroke() {}, clearRect() { this.ink.clear(); } };
+pen.lineTo = (x, y) => {
+  for (let t = -13; t < 13; t++) for (let s = -13; s < 13; s++) pen.ink.add(256 * (y + s) + x + t);
+};
+pen.getImageData = () => {
+  const data = new Uint8Array(4 * 256 * 256);
+  for (const i of pen.ink) data[4 * i + 3] = 255;
+  return { data };
+};
+const known = {}, insertRow = () => made({ insertCell: () => made() });
+globalThis.document = {
+  getElementById: (id) => (known[id] ??= made({ getContext: () => pen, insertRow })),
+  createElement: () => made(),
+};
+await import("./page.mjs");
+const empty = known.answer.textContent;
+const near = (t) => Math.round(128 + t);
+for (let a = 0; a < 6.3; a += 0.1)
+  known.pad.onpointermove({ buttons: 1, offsetX: near(60 * Math.cos(a)), offsetY: near(100 * Math.sin(a)) });
+const drawn = known.answer.textContent;
+known.clear.onclick();
+const { predict } = await import("./module.mjs");
+const rows = JSON.parse((await import("node:fs")).readFileSync("rows.json", "utf8"));
+console.log(JSON.stringify({ empty, drawn, cleared: known.answer.textContent, predicted: rows.map(predict) }));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_web_page(tmp_path, capsys, monkeypatch):
+    page = tmp_path / "digits.html"
+    out = printed("web_page.py", capsys, "--output", str(page), "--bytes", "1500", monkeypatch=monkeypatch)
+    [score] = re.findall(r"([\d.]+)% accuracy", out)
+    assert float(score) > 90
+    text = page.read_text()
+    assert f"{page.stat().st_size:,} bytes" in out
+    script = text[text.index('<script type="module">') + 22 : text.index("</script>")]
+    (tmp_path / "page.mjs").write_text(script)
+    [module] = re.findall(r"base64,([^\"]+)", script)
+    (tmp_path / "module.mjs").write_bytes(base64.b64decode(module))
+    X, y = load_digits(return_X_y=True)
+    (tmp_path / "rows.json").write_text(json.dumps(X.tolist()))
+    (tmp_path / "browser.mjs").write_text(BROWSER)
+    done = subprocess.run(
+        ["node", "browser.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found["empty"] == found["cleared"] == "?"
+    assert found["drawn"] == 0
+    assert (found["predicted"] == y).mean() > float(score) / 100 - 0.01
