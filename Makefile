@@ -61,6 +61,7 @@ format: $(VENV)/installed-dev
 # `bench` takes a few minutes, `bench-full` hours.
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/expansion.py
+	$(BIN)/python benchmarks/onnx_speed.py
 	$(BIN)/python benchmarks/compact_speed.py --only digits
 	$(BIN)/python benchmarks/phone_book.py --only thirty_rows spirals pure_noise --fresh
 
