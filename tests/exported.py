@@ -109,7 +109,7 @@ def projected() -> list[Case]:
     found = []
     rng = np.random.default_rng(0)
     for offset in (0.0, 1e4):
-        X = (rng.standard_normal((150, 6)) + offset).astype(np.float32)
+        X = (rng.standard_normal((80, 6)) + offset).astype(np.float32)
         c = X.astype(np.float64) - offset
         T = X[:20] + rng.standard_normal((20, 6)).astype(np.float32) / 4
         score = c[:, 0] + c[:, 1] + 0.1 * c[:, 2]
@@ -118,7 +118,7 @@ def projected() -> list[Case]:
             (CompactSVC, score > 0, np.float32),
             (CompactSVR, np.sin(score), np.float64),
         ):
-            model = kind(metric="linear", max_vectors=6, random_state=0).fit(X.astype(dtype), y)
+            model = kind(metric="linear", max_vectors=4, random_state=0).fit(X.astype(dtype), y)
             assert model.expansion_.projection is not None
             found.append(Case(f"{kind.__name__} projected {dtype.__name__} {offset}", model.model_, T, model))
     for kernel in (RBF((0.5, 2.0)), Laplacian(0.3)):

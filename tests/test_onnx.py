@@ -21,7 +21,9 @@ import reference
 from exported import ESTIMATORS, Case, answers_of, check
 from far_row_checks import DISTANCES, DTYPES, PRODUCTS, blocks, error_of, fits, model
 from slimsvm import LSSVC, LSSVR, CompactSVC, EmpiricalSVC, to_onnx
+from slimsvm.adapters.slim import slim
 from slimsvm.datasets import make_banana
+from slimsvm.export.onnx import Layout
 from slimsvm.export.onnx_kernels import DIFFERENCES_AT_ONCE
 
 NUMBERS = ("float32", "float64")
@@ -243,6 +245,36 @@ def test_skl2onnx_converts_a_pipeline_with_ours_inside(name, number):
         assert (
             np.abs(found["probabilities" if is_classifier(pipe) else "scores"] - scores)[sure].max() <= limit
         )
+
+
+def test_skl2onnx_takes_models_with_scalers_folded_in_but_not_texts():
+    import skl2onnx
+
+    seen = set()
+    for case, table in exported.inputs():
+        estimator = slim(case.model)
+        estimator.n_features_in_ = case.model.inputs.n_features
+        if isinstance(table, np.ndarray):
+            rows = table.astype(np.float64)
+            found = answers(skl2onnx.to_onnx(estimator, rows[:1]), {"X": rows})
+            assert np.abs(found["probabilities"][:, 1] - case.model.outputs(rows)[:, 0]).max() < 1e-9, (
+                case.name
+            )
+            seen.add("numbers")
+        elif len(Layout.of(case.model.inputs).texts):
+            with pytest.raises(ValueError, match=r"columns of text .* slimsvm\.to_onnx"):
+                skl2onnx.to_onnx(estimator, np.zeros((1, case.model.inputs.n_features)))
+            seen.add("texts")
+    assert seen == {"numbers", "texts"}
+
+
+def test_a_batch_of_no_rows_has_no_answers():
+    for case in (*exported.odd(), *exported.readouts()):
+        proto = to_onnx(case.model)
+        if "Scan" in [node.op_type for node in proto.graph.node]:
+            continue  # for which onnxruntime needs a row
+        empty = np.zeros((0, case.model.inputs.n_features), np.float32)
+        assert all(len(answer) == 0 for answer in answers(proto, {"X": empty}).values()), case.name
 
 
 def test_skl2onnx_gives_the_same_outputs_the_second_time():

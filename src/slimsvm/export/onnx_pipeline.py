@@ -127,6 +127,10 @@ def _model(operator: Any) -> Model:
     model = as_model(operator.raw_operator)
     check_exportable(model, "skl2onnx")
     if model.inputs.columns is not None:
+        if Layout.of(model.inputs).texts:
+            raise ValueError(
+                "a model with columns of text has several inputs; write it with slimsvm.to_onnx."
+            )
         return model
     # the columns come by number here
     return Model(Inputs(model.inputs.n_features), model.expansion, model.readout)
