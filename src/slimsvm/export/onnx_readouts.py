@@ -197,6 +197,10 @@ def _normal(g: Graph, z: str) -> str:
     t = g.add("Div", g.add("Sub", a, np.array(ERFCX_MIDDLE)), g.add("Add", a, np.array(ERFCX_MIDDLE)))
     coef = erfcx_polynomial()
     powers = g.add("Pow", g.add("Unsqueeze", t, np.array([2])), np.arange(float(len(coef))))
-    scaled = g.add("Div", g.add("MatMul", powers, coef), g.add("Add", g.add("Add", a, a), np.array(1.0)))
+    scaled = g.add(
+        "Div",
+        g.add("ReduceSum", g.add("Mul", powers, coef), np.array([2]), keepdims=0),
+        g.add("Add", g.add("Add", a, a), np.array(1.0)),
+    )
     tail = g.add("Mul", g.add("Exp", g.add("Neg", g.add("Mul", a, a))), g.add("Mul", scaled, np.array(0.5)))
     return str(g.add("Where", g.add("Less", z, np.array(0.0)), tail, g.add("Sub", np.array(1.0), tail)))
