@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from onnx.reference import ReferenceEvaluator
 from sklearn.base import is_classifier
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
@@ -154,6 +155,18 @@ def test_only_standard_operators_and_small_batches_of_differences():
         exported.Laplacian(1.0), np.zeros((DIFFERENCES_AT_ONCE, 2)), np.ones(DIFFERENCES_AT_ONCE), 0
     )
     assert "Scan" in [node.op_type for node in to_onnx(wide).graph.node]
+
+
+@every_number
+def test_another_runtime_gives_the_same_answers(number):
+    """The reference implementation of ONNX itself, in NumPy."""
+    for case in (*exported.odd(), *exported.readouts(), *exported.projected()):
+        proto = to_onnx(case.model, number=number)
+        rows = case.rows.astype(number)
+        evaluator = ReferenceEvaluator(proto)
+        with np.errstate(all="ignore"):
+            found = dict(zip(evaluator.output_names, evaluator.run(None, {"X": rows}), strict=True))
+        check(Case(case.name, case.model, rows), found, number)
 
 
 def test_two_classes_of_a_plain_machine_take_few_operators():
