@@ -47,6 +47,11 @@ if TYPE_CHECKING:
     from .methods.zero_norm.selector import ZeroNormSelector as ZeroNormSelector
     from .model import Model as Model
     from .path import VectorPath as VectorPath
+    from .persistence.estimators import TRUSTED_TYPES as TRUSTED_TYPES
+    from .persistence.files import load as load
+    from .persistence.files import save as save
+    from .persistence.inspection import ModelFile as ModelFile
+    from .persistence.inspection import inspect as inspect
     from .plotting import SizeScoreDisplay as SizeScoreDisplay
 
 __version__ = version("slimsvm")
@@ -94,6 +99,11 @@ _HOMES = {
     "to_onnx": "export.onnx",
     "Model": "model",
     "VectorPath": "path",
+    "TRUSTED_TYPES": "persistence.estimators",
+    "load": "persistence.files",
+    "save": "persistence.files",
+    "ModelFile": "persistence.inspection",
+    "inspect": "persistence.inspection",
     "SizeScoreDisplay": "plotting",
 }
 

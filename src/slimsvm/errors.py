@@ -15,3 +15,11 @@ class ModelFormatError(SlimsvmError, ValueError):
 
 class BudgetError(SlimsvmError, ValueError):
     """No model fits within the limits that were set, or the limits make no sense."""
+
+
+def check_version(version: object, newest: int, what: str) -> None:
+    """Refuse a stored value of another format version than this release has."""
+    if version != newest:
+        raise ModelFormatError(
+            f"{what} has format version {version!r}, this release reads version {newest}; a newer slimsvm may read it."
+        )

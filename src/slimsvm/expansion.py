@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy import sparse
 
 from . import _core
-from .errors import ModelFormatError
+from .errors import ModelFormatError, check_version
 from .kernels import KERNELS, RBF, Kernel, Laplacian, Precomputed
 from .projection import Projection
 from .rows import Array, Rows, as_rows, cast, distinct_rows, frozen
@@ -130,11 +130,24 @@ class KernelExpansion:
         object.__setattr__(self, "_plain", plain)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**parts, "format_version": FORMAT_VERSION}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._settle()
+        parts = dict(state)
+        check_version(parts.pop("format_version", None), FORMAT_VERSION, "the pickled expansion")
+        names = [field.name for field in fields(self)]
+        if sorted(parts) != sorted(names):
+            raise ModelFormatError(f"the pickled expansion must consist of {', '.join(names)}.")
+        vars(self).update(parts)
+        try:
+            self.__post_init__()
+        except ModelFormatError:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ModelFormatError(
+                f"the parts of the pickled expansion do not fit together: {error}"
+            ) from error
 
     def __repr__(self) -> str:
         name = getattr(self.kernel, "name", type(self.kernel).__name__)
@@ -325,12 +338,7 @@ class KernelExpansion:
     def from_dict(cls, stored: Mapping[str, Any]) -> KernelExpansion:
         """Rebuild an expansion from `to_dict`; anything that does not fit is a `ModelFormatError`."""
         try:
-            version = stored["format_version"]
-            if version != FORMAT_VERSION:
-                raise ModelFormatError(
-                    f"the model has format version {version!r}, this release reads version "
-                    f"{FORMAT_VERSION}; a newer slimsvm may read it."
-                )
+            check_version(stored["format_version"], FORMAT_VERSION, "the model")
             parameters = dict(stored["kernel"])
             name = parameters.pop("name")
             if name not in KERNELS:

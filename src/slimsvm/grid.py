@@ -64,9 +64,34 @@ class Whole:
         whole = self.whole.toarray() if sparse.issparse(self.whole) else self.whole
         if self.bits >= 8:
             return whole.astype(whole.dtype.newbyteorder("<")).tobytes()
-        low = (whole.ravel() & 0xF).astype(np.uint8)
-        low = np.append(low, np.zeros(low.size % 2, dtype=np.uint8))
-        return (low[::2] | low[1::2] << 4).tobytes()
+        return two_in_a_byte(whole).tobytes()
+
+    def values(self, root: Array) -> Rows:  # (columns,) -> of the shape of `whole`
+        """The values in float32 that the whole numbers stand for; root as in `about_zero`, for each column."""
+        csr = sparse.issparse(self.whole)
+        q, columns = (self.whole.data, self.whole.indices) if csr else (self.whole, slice(None))
+        step = self.step.astype(np.float64)
+        base = self.base.astype(np.float64) if self.base.size and not csr else np.zeros(1)
+        size = _value(
+            np.abs(q.astype(np.float64)), base, step if step.size == 1 else step[columns], root[columns]
+        )
+        signed = np.where(q < 0, -size, size)
+        if not csr:
+            return signed
+        return sparse.csr_array((signed, self.whole.indices, self.whole.indptr), shape=self.whole.shape)
+
+
+def two_in_a_byte(whole: Array) -> Array:  # (ceil(size / 2),) of uint8
+    """Whole numbers of four bits row by row, of two in one byte the first in the low bits."""
+    low = (whole.ravel() & 0xF).astype(np.uint8)
+    low = np.append(low, np.zeros(low.size % 2, dtype=np.uint8))
+    return low[::2] | low[1::2] << 4
+
+
+def one_in_a_byte(packed: Array, size: int, *, signed: bool) -> Array:  # (size,)
+    """What `two_in_a_byte` packed."""
+    halves = np.column_stack([packed & 0xF, packed >> 4]).ravel()[:size]
+    return ((halves ^ 8).astype(np.int8) - 8).astype(np.int8) if signed else halves
 
 
 def by_column(values: Array, bits: int, *, cut: bool = False) -> tuple[Whole, Array]:
@@ -188,15 +213,16 @@ def _nearest(
 
     It is rounded towards the base, so that the largest never asks for a larger step when it is rounded again.
     """
-
-    def back(q: Array) -> Array:
-        # a column that does not count stays at its base
-        return _below(base + np.divide(q * step, root, out=np.zeros(q.shape), where=(q > 0) & (root > 0)))
-
     q = np.clip(np.rint((values.astype(np.float64) - base) * root / step), 0, most)
-    found = back(q)
+    found = _value(q, base, step, root)
     # where the step is finer than the last digit of float32, the next one up may be the value itself
     following = np.minimum(q + 1, most)
-    exact = (found != values) & (back(following) == values)
+    exact = (found != values) & (_value(following, base, step, root) == values)
     q = np.where(exact, following, q)
     return q, np.where(exact, values, found)
+
+
+def _value(q: Array, base: Array, step: Array, root: Array) -> Array:  # of the shape of `q`
+    """What whole numbers of at least 0 stand for, in float32; a column without units has the value of its base."""
+    units = np.broadcast_to(root, q.shape)
+    return _below(base + np.divide(q * step, units, out=np.zeros(q.shape), where=(q > 0) & (units > 0)))

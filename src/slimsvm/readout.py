@@ -44,7 +44,8 @@ class _Labels:
         unknown = np.setdiff1d(labels, self.classes)
         if len(unknown):
             raise ValueError(f"y has the label {unknown.tolist()[0]!r}, which is not a class of the model.")
-        return np.searchsorted(self.classes, labels)
+        order = np.argsort(self.classes)  # models of others may have them in an order of their own
+        return order[np.searchsorted(self.classes, labels, sorter=order)]
 
     def winners(self, outputs: Array) -> Array:  # (n,)
         """Numbers of the classes that win."""
@@ -295,3 +296,16 @@ def label_readout(
     if len(classes) == 2:
         return SignReadout(classes, probability)
     return LargestReadout(classes, probability, half_digits)
+
+
+def fits_outputs(readout: Readout, n_outputs: int) -> bool:
+    """Whether an expansion of so many outputs has what the readout reads."""
+    if isinstance(readout, LabelReadout):
+        n = len(readout.classes)
+        if isinstance(readout, SignReadout):
+            return n == 2 and n_outputs == 1
+        return n >= 2 and n_outputs == (n if isinstance(readout, LargestReadout) else n * (n - 1) // 2)
+    one = isinstance(readout, InlierReadout | DensityReadout) or (
+        isinstance(readout, ValueReadout) and readout.one_target
+    )
+    return n_outputs == 1 if one else n_outputs >= 1

@@ -207,8 +207,7 @@ def _vectors(f: KernelExpansion, bits: int) -> tuple[Whole, Rows]:
             return by_column(f.vectors, bits)
         return of_csr(f.vectors, np.ones(f.vectors.nnz), f.vectors.indices, f.vectors.shape[1], bits)
     d = f.vectors.shape[1]
-    one = isinstance(f.kernel.gamma, float)  # then the units are those of the vectors
-    root = np.ones(d) if one else f.kernel.widths(d) ** (0.5 if isinstance(f.kernel, RBF) else 1.0)
+    root = units(f.kernel, d)
     if csr:
         whole, rows = of_csr(
             f.vectors, root[f.vectors.indices], np.zeros(f.vectors.nnz, dtype=np.intp), 1, bits
@@ -220,3 +219,33 @@ def _vectors(f: KernelExpansion, bits: int) -> tuple[Whole, Rows]:
     shape, roots = f.vectors.shape, np.tile(root, len(f.vectors))
     q, values, step = about_zero(f.vectors.ravel(), roots, group, 1, bits, cut=True)
     return Whole(q.reshape(shape), step, np.empty(0, np.float32), bits), values.reshape(shape)
+
+
+def units(kernel: Kernel, d: int) -> Array:  # (d,)
+    """The units of the kernel per unit of each of d features; with one width they are those of the vectors."""
+    if not isinstance(kernel, RBF | Laplacian) or isinstance(kernel.gamma, float):
+        return np.ones(d)
+    return kernel.widths(d) ** (0.5 if isinstance(kernel, RBF) else 1.0)
+
+
+def restored(
+    kernel: Kernel,
+    vectors: Whole,
+    coef: Whole,
+    intercept: Array,  # (n_outputs,)
+    matrix: Whole | None = None,
+    shift: Array | None = None,  # (r,)
+) -> KernelExpansion:
+    """The expansion that whole numbers stand for: that of the `Rounded` they come from, bit for bit."""
+    projection = None
+    if matrix is not None and shift is not None:
+        by_column = replace(matrix, whole=matrix.whole.T)
+        projection = Projection(by_column.values(np.ones(matrix.whole.shape[0])).T, shift)
+    rows, values = (
+        part.values(root)
+        for part, root in (
+            (vectors, units(kernel, vectors.whole.shape[1])),
+            (coef, np.ones(coef.whole.shape[1])),
+        )
+    )
+    return KernelExpansion(kernel, rows, values, intercept.astype(np.float32), projection)

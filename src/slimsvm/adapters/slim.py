@@ -10,11 +10,12 @@ from sklearn.base import ClassifierMixin, OutlierMixin, RegressorMixin, Transfor
 from sklearn.utils.validation import check_array
 
 from ..expansion import KernelExpansion
-from ..kernels import Precomputed
+from ..kernels import RBF, Precomputed
+from ..methods.density.bandwidth import log_of_sum
 from ..methods.fitted import DecidesMixin, FittedModel, PredictsMixin, ProbabilitiesMixin
 from ..model import Model
-from ..readout import FeaturesReadout, InlierReadout, Readout, ValueReadout
-from ..rows import Array, as_rows
+from ..readout import DensityReadout, FeaturesReadout, InlierReadout, Readout, ValueReadout
+from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
 
 
@@ -72,9 +73,15 @@ class SlimModel(FittedModel):
         """Outputs of the expansion; raw rows become numbers first."""
         if self.model.inputs.columns is None:
             return super()._outputs(X)
-        rows = as_rows(check_array(self.model.inputs(X), accept_sparse="csr", dtype=[np.float64, np.float32]))
+        rows = self._rows(X)
         with one_blas_thread():
             return self.expansion_(rows, n_threads=n_threads(self.n_jobs))
+
+    def _rows(self, X: Any) -> Rows:
+        """Rows as the expansion takes them, checked."""
+        if self.model.inputs.columns is None:
+            return super()._rows(X)
+        return as_rows(check_array(self.model.inputs(X), accept_sparse="csr", dtype=[np.float64, np.float32]))
 
 
 class SlimClassifier(DecidesMixin, ClassifierMixin, SlimModel):
@@ -149,6 +156,44 @@ class SlimTransformer(TransformerMixin, SlimModel):
         return self.readout_.answer(self._outputs(X))
 
 
+class SlimDensity(SlimModel):
+    """The logarithm of the output as that of a density."""
+
+    readout_: DensityReadout
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-density of each row of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        f = self.expansion_
+        if not (isinstance(f.kernel, RBF) and isinstance(f.kernel.gamma, float) and f.projection is None):
+            return self.readout_.answer(self._outputs(X))
+        # far from all vectors the output is too small for its type, but not its logarithm
+        X, vectors = (as_rows(rows).astype(np.float64) for rows in (self._rows(X), f.vectors))
+        return log_of_sum(X, vectors, f.coef[:, 0].astype(np.float64), f.kernel.gamma)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Total log-likelihood of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).sum())
+
+
 def slim(model: Model) -> SlimModel:
     """The estimator around a model that its readout calls for."""
     if isinstance(model.readout, ValueReadout):
@@ -157,6 +202,8 @@ def slim(model: Model) -> SlimModel:
         return SlimOutlierDetector(model)
     if isinstance(model.readout, FeaturesReadout):
         return SlimTransformer(model)
+    if isinstance(model.readout, DensityReadout):
+        return SlimDensity(model)
     if getattr(model.readout, "probability", None) is not None:
         return SlimProbabilisticClassifier(model)
     return SlimClassifier(model)

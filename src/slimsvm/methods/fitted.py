@@ -10,11 +10,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..errors import ModelFormatError, check_version
 from ..expansion import KernelExpansion
 from ..inputs import Inputs
+from ..kernels import Precomputed
 from ..model import Model
+from ..readout import fits_outputs
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
+
+# Of what a pickle has: to be raised when the attributes of fitted estimators change.
+STATE_VERSION = 1
 
 
 class ConvertsMixin:
@@ -41,6 +47,33 @@ class FittedModel(ConvertsMixin, BaseEstimator):
     expansion_: KernelExpansion
     readout_: Any
     n_jobs: int | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_slimsvm_state": STATE_VERSION}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the state of a pickle, joblib or skops file, if its parts fit together."""
+        state = dict(state)
+        name = type(self).__name__
+        check_version(state.pop("_slimsvm_state", None), STATE_VERSION, f"the pickled {name}")
+        super().__setstate__(state)
+        if "model" not in state and "expansion_" not in state:  # not fitted
+            return
+        f, readout = self.expansion_, self.readout_
+        features = vars(self).get("n_features_in_", f.n_features)
+        names = vars(self).get("feature_names_in_")
+        support = vars(self).get("support_")
+        fits = (
+            isinstance(f, KernelExpansion)
+            and (isinstance(f.kernel, Precomputed) or self.model_.inputs.n_numbers == f.n_features)
+            and (names is None or len(names) == features)
+            and (support is None or np.shape(support) == (f.n_vectors,))
+            and fits_outputs(readout, f.n_outputs)
+        )
+        if not fits:
+            raise ModelFormatError(
+                f"the parts of the pickled {name} do not fit together; fit it again, or load another copy."
+            )
 
     @property
     def model_(self) -> Model:

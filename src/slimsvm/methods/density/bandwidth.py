@@ -45,11 +45,17 @@ def squared_distances(X: Rows, Z: Rows) -> Array:  # (n, d), (m, d) -> (n, m)
 
 def mixture_log_density(X: Rows, Z: Rows, weights: Array, bandwidth: float) -> Array:  # (n,)
     """Log-density of rows X under Gaussians of this bandwidth at the rows of Z, both in float64."""
+    return log_of_sum(X, Z, weights, 0.5 / bandwidth**2) - 0.5 * X.shape[1] * math.log(
+        2.0 * math.pi * bandwidth**2
+    )
+
+
+def log_of_sum(X: Rows, Z: Rows, coef: Array, gamma: float) -> Array:  # (n,)
+    """Logarithm of the sum of coef_j exp(-gamma |x - z_j|^2), finite also where the sum underflows."""
     out = np.empty(X.shape[0])
     for block in block_slices(X.shape[0], 8 * Z.shape[0]):
-        squared = squared_distances(X[block], Z)
-        out[block] = logsumexp(-0.5 * squared / bandwidth**2, axis=1, b=weights)
-    return out - 0.5 * X.shape[1] * math.log(2.0 * math.pi * bandwidth**2)
+        out[block] = logsumexp(-gamma * squared_distances(X[block], Z), axis=1, b=coef)
+    return out
 
 
 def spread_rows(X: Rows, count: int) -> Array:

@@ -180,6 +180,12 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
             },
         )
 
+    def _with_expansion(self, expansion: KernelExpansion, support: Array | None) -> Self:
+        other = super()._with_expansion(expansion, support)
+        coef = expansion.coef[:, 0].astype(np.float64)
+        other.weights_, other.bandwidth_ = coef / coef.sum(), (2.0 * expansion.kernel.gamma) ** -0.5  # type: ignore[attr-defined]
+        return other
+
     def _mixture(self, X: Rows, weight: Array, bandwidth: float) -> SparseMixture:
         return sparse_mixture(
             X, self.C * weight, bandwidth, max_vectors=self.max_vectors, tol=self.tol, max_iter=self.max_iter,
