@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .adapters.libsvm import from_libsvm as from_libsvm
     from .adapters.reduce import reduce as reduce
     from .adapters.reduced import Reduced as Reduced
     from .errors import BudgetError as BudgetError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .expansion import KernelExpansion as KernelExpansion
     from .export.javascript import to_js as to_js
     from .export.onnx import to_onnx as to_onnx
+    from .export.libsvm import to_libsvm as to_libsvm
     from .methods.compact.estimators import CompactSVC as CompactSVC
     from .methods.compact.estimators import CompactSVR as CompactSVR
     from .methods.density.estimators import SparseKernelDensity as SparseKernelDensity
@@ -87,6 +89,7 @@ _HOMES = {
     "ZeroNormSVC": "methods.zero_norm.estimators",
     "ZeroNormSVR": "methods.zero_norm.estimators",
     "ZeroNormSelector": "methods.zero_norm.selector",
+    "from_libsvm": "adapters.libsvm",
     "reduce": "adapters.reduce",
     "Reduced": "adapters.reduced",
     "BudgetError": "errors",
@@ -97,6 +100,7 @@ _HOMES = {
     "KernelExpansion": "expansion",
     "to_js": "export.javascript",
     "to_onnx": "export.onnx",
+    "to_libsvm": "export.libsvm",
     "Model": "model",
     "VectorPath": "path",
     "TRUSTED_TYPES": "persistence.estimators",

@@ -65,8 +65,8 @@ class FittedModel(ConvertsMixin, BaseEstimator):
         support = vars(self).get("support_")
         fits = (
             isinstance(f, KernelExpansion)
-            and (isinstance(f.kernel, Precomputed) or self.model_.inputs.n_numbers == f.n_features)
             and (names is None or len(names) == features)
+            and (isinstance(f.kernel, Precomputed) or self.model_.inputs.n_numbers == f.n_features)
             and (support is None or np.shape(support) == (f.n_vectors,))
             and fits_outputs(readout, f.n_outputs)
         )

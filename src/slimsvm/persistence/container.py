@@ -37,9 +37,10 @@ DTYPES = {
 NO_HASH = "0" * 64
 # What a description has.
 ENTRIES = (
-    "format_version", "written_by", "estimator", "parameters", "inputs", "expansion", "readout", "extras",
+    "format_version", "written_by", "estimator", "parameters", "inputs", "expansion", "readout", "extras", "sha256",
 )  # fmt: skip
-HASH = re.compile(rb'"sha256":"([0-9a-f]{64})"')
+# The description is a text in the header, its quotes are escaped; those of a text in the description twice.
+HASH = re.compile(rb'\\"sha256\\":\\"([0-9a-f]{64})\\"')
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,10 @@ class Header:
 
 def packed(description: dict[str, Any], tensors: dict[str, Array]) -> bytes:
     """The bytes of a file."""
-    text = json.dumps(description, separators=(",", ":"), allow_nan=False)
+    text = json.dumps({**description, "sha256": NO_HASH}, separators=(",", ":"), allow_nan=False)
     content = to_safetensors(
         {name: np.asarray(array, order="C") for name, array in tensors.items()},
-        metadata={"slimsvm": text, "sha256": NO_HASH},
+        metadata={"slimsvm": text},
     )
     size = int.from_bytes(content[:LENGTH_BYTES], "little")
     if size > MAX_HEADER:
@@ -78,18 +79,15 @@ def packed(description: dict[str, Any], tensors: dict[str, Array]) -> bytes:
         )
     found = HASH.search(content, LENGTH_BYTES, LENGTH_BYTES + size)
     assert found is not None
-    digest = hashlib.sha256(content).hexdigest().encode()
-    return content[: found.start(1)] + digest + content[found.end(1) :]
+    return (
+        content[: found.start(1)] + digest_of(content, LENGTH_BYTES + size).encode() + content[found.end(1) :]
+    )
 
 
 def unpacked(content: bytes, what: str) -> tuple[dict[str, Any], dict[str, Array]]:
     """Description and arrays from the bytes of a file, the hash checked."""
     header = read_header(content, len(content), what)
-    blank = HASH.sub(b'"sha256":"' + NO_HASH.encode() + b'"', content[LENGTH_BYTES : header.n_bytes], count=1)
-    digest = hashlib.sha256(content[:LENGTH_BYTES])
-    digest.update(blank)
-    digest.update(memoryview(content)[header.n_bytes :])
-    if digest.hexdigest() != header.sha256:
+    if digest_of(content, header.n_bytes) != header.sha256:
         raise ModelFormatError(f"{what} was altered or damaged: its SHA-256 is not the one it states.")
     try:
         parts = deserialize(content)  # type: ignore[no-untyped-call]
@@ -98,6 +96,15 @@ def unpacked(content: bytes, what: str) -> tuple[dict[str, Any], dict[str, Array
     if {name for name, _ in parts} != {tensor.name for tensor in header.tensors}:
         raise ModelFormatError(f"{what} is not a valid safetensors file: its header has two meanings.")
     return header.description, {name: _array(part, f"{what}: {name}") for name, part in parts}
+
+
+def digest_of(content: bytes, n_bytes: int) -> str:
+    """The SHA-256 of a file with zeros in the place of the hash it states; n_bytes are those before the arrays."""
+    found = HASH.search(content, LENGTH_BYTES, n_bytes)
+    assert found is not None
+    digest = hashlib.sha256(content[: found.start(1)] + NO_HASH.encode())
+    digest.update(memoryview(content)[found.end(1) :])
+    return digest.hexdigest()
 
 
 def _array(part: Any, what: str) -> Array:
@@ -150,7 +157,9 @@ def read_header(start: bytes, size: int, what: str) -> Header:
     if not isinstance(metadata.get("slimsvm"), str):
         raise ModelFormatError(f"{what} is not a model file of slimsvm: its header has no description.")
     description = parsed(metadata["slimsvm"], f"the description in {what}")
-    version = description.get("format_version") if isinstance(description, dict) else None
+    if not isinstance(description, dict) or "sha256" not in description:
+        raise ModelFormatError(f"{what} is not a model file of slimsvm: its description states no SHA-256.")
+    version = description.get("format_version")
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise ModelFormatError(
             f"{what} has the format version {version}, this release reads versions up to {FORMAT_VERSION}; "
@@ -159,8 +168,10 @@ def read_header(start: bytes, size: int, what: str) -> Header:
     if version != FORMAT_VERSION or isinstance(version, bool | float):
         raise ModelFormatError(f"{what} has no format version that was ever written.")
     hashes = HASH.findall(raw)
-    if set(metadata) != {"slimsvm", "sha256"} or hashes != [str(metadata["sha256"]).encode()]:
-        raise ModelFormatError(f"the header of {what} must have a description and one SHA-256, nothing else.")
+    if list(metadata) != ["slimsvm"] or hashes != [str(description["sha256"]).encode()]:
+        raise ModelFormatError(
+            f"the header of {what} must have a description with one SHA-256, nothing else."
+        )
     return Header(description, _tensors(outer, end, size, what), hashes[0].decode(), end)
 
 

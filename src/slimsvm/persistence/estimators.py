@@ -5,6 +5,8 @@ from __future__ import annotations
 from inspect import isclass
 from typing import Any
 
+from scipy import sparse
+
 import slimsvm
 
 from ..adapters.reduced import Reduced
@@ -53,6 +55,7 @@ _VALUES: tuple[Any, ...] = (
     *KERNELS.values(),
     *READOUTS.values(),
 )
+# What `skops.io.load(file, trusted=slimsvm.TRUSTED_TYPES)` needs to know.
 TRUSTED_TYPES: list[str] = sorted(
-    f"{kind.__module__}.{kind.__name__}" for kind in (*TABLE.values(), *_VALUES)
+    f"{kind.__module__}.{kind.__name__}" for kind in (*TABLE.values(), *_VALUES, sparse.csr_array)
 )

@@ -66,7 +66,7 @@ def write_extras(estimator: Any, writer: Writer) -> dict[str, Any]:
         except CannotBeStored as error:
             warnings.warn(
                 f"save: the attribute {name} of {type(estimator).__name__} is left out ({error}).",
-                stacklevel=4,
+                stacklevel=5,
             )
     return stored
 

@@ -145,7 +145,7 @@ def _parameters(estimator: Any, writer: Writer) -> dict[str, Any]:
             warnings.warn(
                 f"save: {name}={value!r} cannot be stored; the loaded {type(estimator).__name__} has "
                 f"{name}={default!r}, which changes nothing unless it is fitted again.",
-                stacklevel=4,
+                stacklevel=5,
             )
     return stored
 
