@@ -16,7 +16,7 @@ CREATE = uv venv --quiet --seed --python $(PYTHON)
 INSTALL = uv pip install --quiet --python $(1)/bin/python
 endif
 
-.PHONY: demo test lint format bench bench-full asan wheel clean
+.PHONY: demo test hard lint format bench bench-full asan wheel clean
 
 $(BIN)/python:
 	$(CREATE) $(VENV)
@@ -43,6 +43,10 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# What takes minutes: 10,000 altered model files of each kind, for instance.
+hard: $(VENV)/installed-test
+	SLIMSVM_HARD=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -77,7 +77,7 @@ class _Lines:
 
 def number(word: str, what: str) -> float:
     """A finite number as C writes it."""
-    value = float(word) if NUMBER.fullmatch(word) else math.nan
+    value = float(word) + 0.0 if NUMBER.fullmatch(word) else math.nan  # LIBSVM writes -0
     if not math.isfinite(value):
         raise ModelFormatError(f"{what}: {word[:40]!r} is not a finite number.")
     return value
@@ -175,7 +175,7 @@ def _read(path: str | os.PathLike[str], max_bytes: int) -> _Lines:
                 f"{what} has {size} bytes, more than the {max_bytes} that are allowed; give from_libsvm a larger "
                 "max_bytes if you trust it."
             )
-        content = file.read(max_bytes)
+        content = file.read(size)
     try:
         text = content.decode("ascii")
     except UnicodeDecodeError:
@@ -265,7 +265,7 @@ def _model(lines: _Lines, kind: str, kernel: Kernel, vectors: Rows, coef: Array,
     if kind not in CLASSIFIERS:
         readout: Readout = ValueReadout() if kind in REGRESSORS else InlierReadout(float(rho[0]))
         _no_probabilities(lines)
-        return Model(inputs, KernelExpansion(kernel, vectors, coef.T, -rho), readout)
+        return Model(inputs, KernelExpansion(kernel, vectors, coef.T, 0.0 - rho), readout)
     n = len(coef) + 1
     labels = np.array(lines.wholes("label", n, -(2**31), 2**31 - 1))
     if len(set(labels.tolist())) != n:
@@ -275,13 +275,13 @@ def _model(lines: _Lines, kind: str, kernel: Kernel, vectors: Rows, coef: Array,
         raise ModelFormatError(f"{lines.what}: nr_sv does not add up to the {coef.shape[1]} vectors.")
     if n > 2:
         _no_probabilities(lines)
-        expansion = KernelExpansion(kernel, vectors, pair_coefficients(coef, counts), -rho)
+        expansion = KernelExpansion(kernel, vectors, pair_coefficients(coef, counts), 0.0 - rho)
         return Model(inputs, expansion, VotesReadout(labels))
     # positive means the first label, and zero the second; ours in the order of the labels
     falls = bool(labels[0] > labels[1])
     sign = 1.0 if falls else -1.0
     readout = SignReadout(np.sort(labels), _sigmoid(lines, sign), 0 if falls else 1)
-    return Model(inputs, KernelExpansion(kernel, vectors, sign * coef.T, -sign * rho), readout)
+    return Model(inputs, KernelExpansion(kernel, vectors, sign * coef.T + 0.0, 0.0 - sign * rho), readout)
 
 
 def _sigmoid(lines: _Lines, sign: float) -> Probability | None:

@@ -21,6 +21,16 @@ def table(value: Any, what: str, required: Iterable[str], optional: Iterable[str
     return value
 
 
+# Of what is quoted from a file or another error.
+MOST_LETTERS = 200
+
+
+def said(error: BaseException) -> str:
+    """What an error says, in one line that is not too long."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return f"{text[:MOST_LETTERS]}..." if len(text) > MOST_LETTERS else f"{text}."
+
+
 def mapping(value: Any, what: str) -> dict[str, Any]:
     """A JSON object."""
     if not isinstance(value, dict):
@@ -59,10 +69,20 @@ def flag(value: Any, what: str) -> bool:
     return value
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written: JSON can also say half of a pair of surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def text(value: Any, what: str, among: Collection[str] | None = None) -> str:
     """A text, one of these."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not is_unicode(value):
         raise ModelFormatError(f"{what} is not a text.")
     if among is not None and value not in among:
-        raise ModelFormatError(f"{what} is {value[:60]!r}, which is none of {', '.join(sorted(among))}.")
+        known = f"none of {', '.join(sorted(among))}" if len(among) < 10 else "unknown"
+        raise ModelFormatError(f"{what} is {value[:60]!r}, which is {known}.")
     return value

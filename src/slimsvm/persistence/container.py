@@ -92,7 +92,7 @@ def unpacked(content: bytes, what: str) -> tuple[dict[str, Any], dict[str, Array
     try:
         parts = deserialize(content)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
-        raise ModelFormatError(f"{what} is not a valid safetensors file: {error}.") from None
+        raise ModelFormatError(f"{what} is not a valid safetensors file: {checks.said(error)}") from None
     if {name for name, _ in parts} != {tensor.name for tensor in header.tensors}:
         raise ModelFormatError(f"{what} is not a valid safetensors file: its header has two meanings.")
     return header.description, {name: _array(part, f"{what}: {name}") for name, part in parts}
@@ -127,7 +127,7 @@ def content_of(path: str | os.PathLike[str], max_bytes: int) -> bytes:
                 f"{os.fspath(path)} has {size} bytes, more than the {max_bytes} that are allowed; give load a larger "
                 "max_bytes if you trust it."
             )
-        return file.read(max_bytes + 1)[:max_bytes]
+        return file.read(size)
 
 
 def header_of(path: str | os.PathLike[str]) -> Header:
@@ -205,8 +205,7 @@ def parsed(text: str | bytes, what: str) -> Any:
         text = text if isinstance(text, str) else text.decode("utf-8")
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        reason = str(error)[:100] or type(error).__name__
-        raise ModelFormatError(f"{what} is not valid JSON: {reason}.") from None
+        raise ModelFormatError(f"{what} is not valid JSON: {checks.said(error)}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

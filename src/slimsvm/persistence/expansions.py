@@ -164,7 +164,9 @@ def read_expansion(stored: Any, reader: Reader) -> KernelExpansion:
     except (ValueError, TypeError, OverflowError) as error:
         if isinstance(error, ModelFormatError):
             raise
-        raise ModelFormatError(f"the parts of the expansion do not fit together: {error}") from None
+        raise ModelFormatError(
+            f"the parts of the expansion do not fit together: {checks.said(error)}"
+        ) from None
 
 
 def _check_kernel(kernel: Any, d: int) -> None:

@@ -218,12 +218,12 @@ def _read_greedy_path(stored: dict[str, Any], f: KernelExpansion, reader: Reader
     if X.shape[1] != f.vectors.shape[1]:
         raise ModelFormatError(f"{what}: its rows have {X.shape[1]} features.")
     n = X.shape[0]
-    rows = _named(reader, entry["rows"], "iu", (n,), f"{what}: rows")
+    rows = _named(reader, entry["rows"], "i", (n,), f"{what}: rows")
     objective = _named(reader, entry["objective"], "f", (None, f.n_outputs), f"{what}: objective")
     outputs = []
     for part in checks.listed(entry["outputs"], f"{what}: outputs", f.n_outputs):
         part = checks.table(part, what, ("vectors", "y", "ridge", "mean"))
-        vectors = _named(reader, part["vectors"], "iu", (None,), f"{what}: vectors")
+        vectors = _named(reader, part["vectors"], "i", (None,), f"{what}: vectors")
         y, ridge = (_named(reader, part[key], "f", vectors.shape, f"{what}: {key}") for key in ("y", "ridge"))
         if vectors.min(initial=0) < 0 or vectors.max(initial=-1) >= n:
             raise ModelFormatError(f"{what}: its vectors are none of its rows.")

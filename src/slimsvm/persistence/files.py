@@ -31,6 +31,8 @@ from .extras import read_extras, write_extras
 from .parts import LABELS, READOUTS, read_inputs, read_readout, write_inputs, write_readout
 from .values import CannotBeStored, Reader, Writer
 
+MOST_THREADS = 1024
+
 
 def save(model: Any, path: str | os.PathLike[str], *, number: str | None = None) -> None:
     """Save a fitted model to a file that `load` reads without running any code.
@@ -63,11 +65,13 @@ def save(model: Any, path: str | os.PathLike[str], *, number: str | None = None)
     >>> type(again).__name__, bool((again.decision_function(X) == model.decision_function(X)).all())
     ('CompactSVC', True)
     """
-    write_whole(path, content_for(model, number))
+    content = content_for(model, number)
+    estimator_from(content, os.fspath(path))  # what cannot be loaded is not written
+    write_whole(path, content)
 
 
 def content_for(model: Any, number: str | None = None) -> bytes:
-    """The bytes that `save` writes."""
+    """The bytes of a file with a model."""
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
         return content_for(model.estimator_, number)
     estimator = model if type(model) in TABLE.values() else _slim_of(model)
@@ -185,8 +189,9 @@ def estimator_from(content: bytes, what: str) -> Any:
         reader = Reader(tensors)
         estimator = _estimator(checks.table(description, "the description", ENTRIES), reader)
         reader.finish("the file")
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{what} does not hold a model: {error}") from None
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        why = str(error) if isinstance(error, ModelFormatError) else checks.said(error)
+        raise ModelFormatError(f"{what} does not hold a model: {why}") from None
     return estimator
 
 
@@ -221,8 +226,7 @@ def _made(
         made: Any = slim(Model(inputs, f, readout))
         if type(made) is not kind:
             raise ModelFormatError(f"the readout is not that of a {kind.__name__}.")
-        n_jobs = checks.table(parameters, "the parameters", ("n_jobs",))["n_jobs"]
-        made.n_jobs = None if n_jobs is None else checks.whole(n_jobs, "n_jobs", least=-1024, most=1024)
+        made.n_jobs = _n_jobs(checks.table(parameters, "the parameters", ("n_jobs",))["n_jobs"])
         return made
     known = list(signatures.signature(kind).parameters)
     given = checks.table(parameters, "the parameters", (), known)
@@ -230,10 +234,23 @@ def _made(
     try:
         made._validate_params()
     except (ValueError, TypeError, OverflowError) as error:
-        raise ModelFormatError(f"the parameters are none of a {kind.__name__}: {error}") from None
+        raise ModelFormatError(
+            f"the parameters are none of a {kind.__name__}: {checks.said(error)}"
+        ) from None
+    _n_jobs(made.n_jobs)
     if f is not None:
         made.expansion_, made.readout_ = f, readout
     return made
+
+
+def _n_jobs(value: Any) -> int | None:
+    """A number of threads that a machine may have."""
+    if value is None:
+        return None
+    number = int(value) if isinstance(value, np.integer) else value
+    if checks.whole(number, "n_jobs", -MOST_THREADS, MOST_THREADS) == 0:
+        raise ModelFormatError("n_jobs must not be 0.")
+    return number
 
 
 def _check_fit(kind: type[Any], inputs: Inputs, f: KernelExpansion | None, readout: Readout | None) -> None:

@@ -88,7 +88,7 @@ def read_inputs(stored: Any, reader: Reader) -> Inputs:
     try:
         return Inputs(n, names, columns, tuple(allowed))
     except ValueError as error:
-        raise ModelFormatError(f"{what} do not fit together: {error}") from None
+        raise ModelFormatError(f"{what} do not fit together: {checks.said(error)}") from None
 
 
 def _read_columns(stored: Any, reader: Reader) -> tuple[Column, ...]:
@@ -169,4 +169,4 @@ def _read_probability(stored: Any, n_classes: int) -> Probability | None:
     try:
         return Probability(link, checks.number(entry["factor"], f"{what}: factor"), offset)
     except ValueError as error:
-        raise ModelFormatError(f"{what}: {error}") from None
+        raise ModelFormatError(f"{what}: {checks.said(error)}") from None

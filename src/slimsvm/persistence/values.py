@@ -253,11 +253,13 @@ class Reader:
         try:
             return kind(**parameters)
         except (TypeError, ValueError, OverflowError) as error:
-            raise ModelFormatError(f"{what}: {error}") from None
+            raise ModelFormatError(f"{what}: {checks.said(error)}") from None
 
     def value(self, stored: Any, what: str, depth: int = 0) -> Any:
         """A plain value."""
-        if stored is None or isinstance(stored, bool | int | float | str):
+        if isinstance(stored, str):
+            return checks.text(stored, what)
+        if stored is None or isinstance(stored, bool | int | float):
             return stored
         if depth > MAX_DEPTH:
             raise ModelFormatError(f"{what} has values within values more than {MAX_DEPTH} deep.")
@@ -291,8 +293,8 @@ class Reader:
             )
             return tuple(entries) if kind == "tuple" else _dictionary(entries, what)
         if kind == "records" or kind in RECORDS:
-            parts = checks.table(stored, what, ("type", "fields"))["fields"]
-            names = [part.name for part in fields(RECORDS[kind])] if kind in RECORDS else list(parts or ())
+            parts = checks.mapping(checks.table(stored, what, ("type", "fields"))["fields"], what)
+            names = [part.name for part in fields(RECORDS[kind])] if kind in RECORDS else list(parts)
             checks.table(parts, what, names)
             read = {key: self.value(parts[key], f"{what}: {key}", depth + 1) for key in names}
             return RECORDS[kind](**read) if kind in RECORDS else _records(read, what)
