@@ -33,6 +33,7 @@ def printed(name, capsys, *arguments, monkeypatch):
 def test_every_example_is_tested():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "demo.py", "reduce_an_svc.py", "classifier_in_few_bytes.py", "onnx_session.py", "web_page.py",
+        "smaller_libsvm_model.py",
     }  # fmt: skip
 
 
@@ -57,6 +58,18 @@ def test_reducing_an_svc(capsys, monkeypatch):
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 5
     assert all(score > rows[0][1] - 3 for _, score in rows)
+
+
+def test_a_smaller_model_of_libsvm(capsys, monkeypatch):
+    out = printed("smaller_libsvm_model.py", capsys, monkeypatch=monkeypatch)
+    rows = re.findall(r"([\d,]+) bytes +(\d+) vectors +([\d.]+)% accuracy", out)
+    sizes, vectors, scores = zip(
+        *((int(a.replace(",", "")), int(b), float(c)) for a, b, c in rows), strict=True
+    )
+    assert sizes[0] > sizes[1] > 9 * sizes[2]  # text of 17 digits is long
+    assert vectors[1] == vectors[2] <= 30 < vectors[0]
+    assert min(scores) > max(scores) - 1.5
+    assert "numbers in int8" in out
 
 
 def test_a_classifier_in_few_bytes(capsys, monkeypatch):

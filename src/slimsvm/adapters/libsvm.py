@@ -10,7 +10,7 @@ import math
 import os
 import re
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +160,8 @@ def from_libsvm(
         raise (
             error if isinstance(error, ModelFormatError) else ModelFormatError(f"{lines.what}: {error}")
         ) from None
+    if isinstance(vectors, np.ndarray):  # a vector that was written once for each class is one again
+        model = replace(model, expansion=model.expansion.compact())
     made = slim(model)
     made.n_features_in_ = model.inputs.n_features
     return made
