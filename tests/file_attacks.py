@@ -471,3 +471,28 @@ def wrong(files):
         file_of(description, {**arrays, "vectors.indices": arrays["vectors.indices"] + np.uint8(200)}),
         "begin or end where they cannot",
     )
+
+
+def libsvm_bombs() -> dict[str, str]:
+    """LIBSVM files that ask for much, or promise what they do not have."""
+    head = "svm_type c_svc\nkernel_type rbf\ngamma 0.5\n"
+
+    def text(n_classes="2", n="1", rho="0", label="1 2", n_each="1 0", vectors="1 1:1\n"):
+        lines = f"nr_class {n_classes}\ntotal_sv {n}\nrho {rho}\nlabel {label}\nnr_sv {n_each}\nSV\n{vectors}"
+        return head + lines
+
+    return {
+        "classes": text(n_classes="2000000000"),
+        "vectors": text(n="2000000000"),
+        "pairs": text(n_classes="10000", n="0", vectors=""),
+        "cut-off": text(vectors="1 1:1"),
+        "long-number": text(rho="9" * 100_000),
+        "infinity": text(rho="1e999"),
+        "negative-count": text(n_each="2 -1"),
+        "equal-labels": text(label="1 1"),
+        "feature-zero": text(vectors="1 0:1\n"),
+        "feature-of-64-bits": text(vectors="1 99999999999999999999:1\n"),
+        "features-that-fall": text(vectors="1 2:1 1:1\n"),
+        "degree": text().replace("rbf", "polynomial\ncoef0 0\ndegree 2000000000"),
+        "empty-lines": head + "\n" * 1_000_000,
+    }

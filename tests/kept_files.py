@@ -41,6 +41,9 @@ def write_attacks(folder: Path) -> None:
     for name, content, _ in [*file_attacks.bombs(files), *file_attacks.wrong(files)]:
         if len(content) < LARGEST_ATTACK:
             (folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}.slim").write_bytes(content)
+    for name, text in file_attacks.libsvm_bombs().items():
+        if len(text) < LARGEST_ATTACK:
+            (folder / f"{name}.model").write_text(text)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,22 @@ def test_altered_arrays_with_a_right_hash_are_an_error_or_a_model(files):
     assert survivors(files, N // 2, "arrays", alter) > N / 200
 
 
+def test_inspecting_an_altered_file_is_an_error_or_a_description(files, tmp_path):
+    path, n_described = tmp_path / "altered.slim", 0
+    for rng, _, content in each(files, N // 2, "inspect"):
+        description, arrays = attacks.parts_of(content)
+        if rng.random() < 0.5:
+            altered = attacks.changed_bytes(content, rng)
+        else:
+            altered = attacks.file_of(attacks.changed_description(description, rng), arrays)
+        path.write_bytes(altered)
+        found = attacks.outcome(slimsvm.inspect, path)
+        if isinstance(found, slimsvm.ModelFile):
+            n_described += 1
+            assert len(str(found)) > 100
+    assert n_described > N / 20
+
+
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 10, 100, 500, -1])
 def test_files_that_are_cut_off_are_refused(files, size, tmp_path):
     content = files["classes"][:size]

@@ -390,25 +390,19 @@ def test_what_is_wrong_is_said_in_one_sentence(tmp_path, old, new, said):
 
 def test_bombs_are_refused(tmp_path):
     path = tmp_path / "bomb.model"
-    head = "svm_type c_svc\nkernel_type rbf\ngamma 0.5\n"
     with attacks.limited_memory():
-        for text in (
-            f"{head}nr_class 2000000000\ntotal_sv 1\nrho 0\nlabel 1 2\nnr_sv 1 0\nSV\n1 1:1\n",
-            f"{head}nr_class 2\ntotal_sv 2000000000\nrho 0\nlabel 1 2\nnr_sv 1 0\nSV\n1 1:1\n",
-            f"{head}nr_class 10000\ntotal_sv 0\nrho 0\nlabel 1 2\nnr_sv 1 0\nSV\n",
-            f"{head}nr_class 2\ntotal_sv 1\nrho 0\nlabel 1 2\nnr_sv 1 0\nSV\n1 1:1",
-            f"{head}nr_class 2\ntotal_sv 1\nrho {'9' * 100_000}\nlabel 1 2\nnr_sv 1 0\nSV\n1 1:1\n",
-            head + "\n" * 1_000_000,
-        ):
+        for name, text in attacks.libsvm_bombs().items():
             path.write_text(text)
-            assert isinstance(attacks.outcome(read, path), ModelFormatError)
+            assert isinstance(attacks.outcome(read, path), ModelFormatError), name
         with path.open("wb") as file:
             file.truncate(2**40)
         with pytest.raises(ModelFormatError, match="1099511627776 bytes, more than"):
             from_libsvm(path)
 
 
-def test_kept_attacks_fail():
-    for path in sorted((Path(__file__).parent / "attacks").glob("*.model")):
-        assert isinstance(attacks.outcome(read, path), ModelFormatError), path.name
-    assert as_model(SVC().fit(X, target(2))).readout.zero == 1
+def test_every_attack_that_was_kept_fails():
+    paths = sorted((Path(__file__).parent / "attacks").glob("*.model"))
+    assert len(paths) >= 5
+    with attacks.limited_memory():
+        for path in paths:
+            assert isinstance(attacks.outcome(read, path), ModelFormatError), path.name

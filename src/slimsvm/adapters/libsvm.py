@@ -10,6 +10,7 @@ import math
 import os
 import re
 import warnings
+from array import array
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -232,8 +233,7 @@ def _vectors(lines: _Lines, m: int, n_coef: int, n_features: int | None) -> tupl
     if len(lines.vectors) != m:
         raise ModelFormatError(f"{lines.what}: total_sv is {m}, but there are {len(lines.vectors)} vectors.")
     coef = np.empty((n_coef, m))
-    indices: list[int] = []
-    data: list[float] = []
+    indices, data = array("q"), array("d")
     indptr = np.zeros(m + 1, dtype=np.int64)
     for j, row in enumerate(lines.vectors):
         what = f"{lines.what}, line {lines.first_line + j}"
@@ -257,7 +257,7 @@ def _vectors(lines: _Lines, m: int, n_coef: int, n_features: int | None) -> tupl
     if n_features is not None and n_features < d:
         raise ValueError(f"n_features is {n_features}, but the vectors have {d} features.")
     d = d if n_features is None else int(n_features)
-    csr = sparse.csr_array((np.array(data), np.array(indices, dtype=np.int64), indptr), shape=(m, d))
+    csr = sparse.csr_array((np.array(data), np.array(indices), indptr), shape=(m, d))
     sparse_bytes = 12 * len(data) + 4 * m
     return coef, csr.toarray() if 8 * m * d <= max(sparse_bytes, 2**16) else csr
 

@@ -23,8 +23,8 @@ from ..rows import Array
 from . import checks
 
 FORMAT_VERSION = 1
-# Most bytes of the header: the names of 200,000 features, or 400,000 classes. A text of so many bytes becomes at most
-# some 400 MB of Python objects.
+# Most bytes of the header: the names of 200,000 features, or 400,000 classes. A text of so many bytes becomes 370 MB of
+# Python objects at most.
 MAX_HEADER = 8 * 2**20
 MAX_BYTES = 2**31
 MAX_TENSORS = 1024

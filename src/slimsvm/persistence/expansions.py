@@ -24,20 +24,20 @@ MAX_FEATURES_WITHOUT_VECTORS = 2**22
 MAX_DEGREE = 10_000
 
 
-def lossless_number(f: KernelExpansion) -> str:
-    """The smallest format that has all numbers of the expansion, bit for bit."""
+def lossless(f: KernelExpansion) -> Rounded:
+    """The expansion in the smallest format that has all its numbers, bit for bit."""
     if f.coef.dtype == np.float64:
-        return "float64"
+        return Rounded("float64", f)
     for number in ("int4", "int8", "int16") if f.n_vectors else ():
+        if not _same(by_column(f.coef, BITS[number])[1], f.coef):  # they are few, and so is the work
+            continue
         try:
-            # the coefficients first: they are few
-            if _same(by_column(f.coef, BITS[number])[1], f.coef) and same_expansion(
-                rounded(f, number).expansion, f
-            ):
-                return number
+            small = rounded(f, number)
         except ValueError:  # a kernel, or numbers, that the format cannot have
             continue
-    return "float32"
+        if same_expansion(small.expansion, f):
+            return small
+    return Rounded("float32", f)
 
 
 def same_expansion(f: KernelExpansion, g: KernelExpansion) -> bool:
@@ -66,9 +66,10 @@ def _same(a: Array, b: Array) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def write_expansion(f: KernelExpansion, number: str, writer: Writer) -> dict[str, Any]:
-    """The expansion in a number format, which must be one that has its numbers."""
-    stored: dict[str, Any] = {"number": number, "n_outputs": f.n_outputs}
+def write_expansion(whole: Rounded, writer: Writer) -> dict[str, Any]:
+    """An expansion in a number format."""
+    f = whole.expansion
+    stored: dict[str, Any] = {"number": whole.number, "n_outputs": f.n_outputs}
     try:
         stored["kernel"] = writer.kernel(f.kernel, "kernel")
     except CannotBeStored:
@@ -76,9 +77,6 @@ def write_expansion(f: KernelExpansion, number: str, writer: Writer) -> dict[str
             f"a model with the kernel {f.kernel!r} cannot be saved: a file holds the kernels rbf, linear, poly, "
             "sigmoid and laplacian, not functions or kernel matrices."
         ) from None
-    whole = rounded(f, number) if BITS[number] < 32 else Rounded(number, f)
-    if whole.vectors is not None and not same_expansion(_restored(whole), f):
-        raise ModelFormatError(f"this model is not one of number={number!r}.")  # pragma: no cover
     shape = [int(n) for n in f.vectors.shape]
     if sparse.issparse(f.vectors):
         csr = f.vectors
@@ -93,14 +91,6 @@ def write_expansion(f: KernelExpansion, number: str, writer: Writer) -> dict[str
         _write_numbers("projection", f.projection.matrix, whole.matrix, writer)
         writer.short(f.projection.shift, "projection.shift")
     return stored
-
-
-def _restored(whole: Rounded) -> KernelExpansion:
-    f = whole.expansion
-    assert whole.vectors is not None
-    assert whole.coef is not None
-    shift = None if f.projection is None else f.projection.shift
-    return restored(f.kernel, whole.vectors, whole.coef, f.intercept, whole.matrix, shift)
 
 
 def _write_numbers(name: str, plain: Rows, whole: Whole | None, writer: Writer) -> None:

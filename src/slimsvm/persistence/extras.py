@@ -101,7 +101,9 @@ def _check(name: str, value: Any, f: KernelExpansion | None, d: int, what: str) 
         checks.whole(int(value) if isinstance(value, np.integer) else value, what, most=2**62)
     elif name in NUMBERS:
         plain = value.item() if isinstance(value, np.floating) else value
-        if checks.number(plain, what) <= 0 and name == "bandwidth_":
+        if isinstance(plain, bool) or not isinstance(plain, int | float):
+            raise ModelFormatError(f"{what} is not a number.")
+        if name == "bandwidth_" and checks.number(plain, what) <= 0:
             raise ModelFormatError(f"{what} is not positive.")
     elif name == "classes_":
         if not isinstance(value, np.ndarray) or value.ndim != 1 or len(value) < 2:

@@ -26,7 +26,7 @@ from ..rounding import checked, rounded
 from . import checks
 from .container import ENTRIES, FORMAT_VERSION, MAX_BYTES, content_of, packed, unpacked
 from .estimators import TABLE
-from .expansions import lossless_number, read_expansion, same_expansion, write_expansion
+from .expansions import lossless, read_expansion, same_expansion, write_expansion
 from .extras import read_extras, write_extras
 from .parts import LABELS, READOUTS, read_inputs, read_readout, write_inputs, write_readout
 from .values import CannotBeStored, Reader, Writer
@@ -65,13 +65,11 @@ def save(model: Any, path: str | os.PathLike[str], *, number: str | None = None)
     >>> type(again).__name__, bool((again.decision_function(X) == model.decision_function(X)).all())
     ('CompactSVC', True)
     """
-    content = content_for(model, number)
-    estimator_from(content, os.fspath(path))  # what cannot be loaded is not written
-    write_whole(path, content)
+    write_whole(path, content_for(model, number))
 
 
 def content_for(model: Any, number: str | None = None) -> bytes:
-    """The bytes of a file with a model."""
+    """The bytes of a file with a model; they have been loaded once."""
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
         return content_for(model.estimator_, number)
     estimator = model if type(model) in TABLE.values() else _slim_of(model)
@@ -82,18 +80,22 @@ def content_for(model: Any, number: str | None = None) -> bytes:
         names = getattr(estimator, "feature_names_in_", None)
         stored["inputs"] = write_inputs(Inputs(n, None if names is None else tuple(names)), writer)
         return packed(stored, writer.tensors)
-    if number is not None:
-        estimator = _rounded(estimator, checked(number, estimator.expansion_.kernel))
-    whole: Model = estimator.model_
+    f: KernelExpansion = estimator.expansion_
+    small = lossless(f) if number is None else rounded(f, checked(number, f.kernel))
+    if not same_expansion(small.expansion, f):
+        estimator = _around(estimator, small.expansion)
     # the kernel first: no other refusal should hide that one
-    expansion = write_expansion(whole.expansion, number or lossless_number(whole.expansion), writer)
-    stored = _described(estimator, writer)
+    expansion = write_expansion(small, writer)
+    stored, whole = _described(estimator, writer), estimator.model_
     stored |= {
         "inputs": write_inputs(whole.inputs, writer),
         "expansion": expansion,
         "readout": write_readout(whole.readout, writer),
     }
-    return packed(stored, writer.tensors)
+    content = packed(stored, writer.tensors)
+    if not same_expansion(estimator_from(content, "the file to be written").expansion_, small.expansion):
+        raise ModelFormatError("the file to be written does not hold the numbers of the model.")
+    return content
 
 
 def _described(estimator: Any, writer: Writer) -> dict[str, Any]:
@@ -119,17 +121,13 @@ def _slim_of(model: Any) -> Any:
     return made
 
 
-def _rounded(estimator: Any, number: str) -> Any:
-    """The estimator with the numbers of its expansion rounded; the same where nothing changes."""
-    f: KernelExpansion = estimator.expansion_
-    new = rounded(f, number).expansion
-    if same_expansion(f, new):
-        return estimator
-    if isinstance(estimator, SlimModel):
-        made = slim(Model(estimator.model.inputs, new, estimator.model.readout))
-        made.n_jobs = estimator.n_jobs
-        return made
-    return estimator._with_expansion(new, getattr(estimator, "support_", None))
+def _around(estimator: Any, expansion: KernelExpansion) -> Any:
+    """The same estimator around an expansion whose numbers are rounded."""
+    if not isinstance(estimator, SlimModel):
+        return estimator._with_expansion(expansion, getattr(estimator, "support_", None))
+    made = slim(Model(estimator.model.inputs, expansion, estimator.model.readout))
+    made.n_jobs = estimator.n_jobs
+    return made
 
 
 def _parameters(estimator: Any, writer: Writer) -> dict[str, Any]:
