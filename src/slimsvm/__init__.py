@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .evaluation import vector_path as vector_path
     from .expansion import KernelExpansion as KernelExpansion
     from .export.javascript import to_js as to_js
-    from .export.onnx import to_onnx as to_onnx
     from .export.libsvm import to_libsvm as to_libsvm
+    from .export.onnx import to_onnx as to_onnx
     from .methods.compact.estimators import CompactSVC as CompactSVC
     from .methods.compact.estimators import CompactSVR as CompactSVR
     from .methods.density.estimators import SparseKernelDensity as SparseKernelDensity

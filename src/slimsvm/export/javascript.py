@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from ..adapters.whole import as_model
+from ..atomic import write_whole
 from ..grid import Whole
 from ..inputs import Column, Inputs
 from ..kernels import RBF, Laplacian, Linear, Polynomial
@@ -30,7 +31,6 @@ from ..readout import (
 from ..rounding import Rounded, rounded
 from ..rows import Array, dense
 from . import javascript_parts as parts
-from .files import write_whole
 from .geometry import EXPORTED, check_exportable
 from .normal import ERFCX_MIDDLE, erfcx_polynomial
 

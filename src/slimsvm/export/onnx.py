@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..adapters.whole import as_model
+from ..atomic import write_whole
 from ..inputs import Inputs
 from ..model import Model
 from ..readout import InlierReadout
 from ..rows import Array
 from ..words import count
-from .files import write_whole
 from .geometry import check_exportable, columns_of, geometry
 from .onnx_graph import IR_VERSION, OPSET, Graph, onnx
 from .onnx_kernels import expansion_outputs
