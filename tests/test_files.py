@@ -36,11 +36,10 @@ from slimsvm.budget import stored_bytes
 from slimsvm.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from slimsvm.persistence.container import LENGTH_BYTES
 from slimsvm.persistence.estimators import ESTIMATORS, TABLE
-from slimsvm.persistence.expansions import same_expansion
 from slimsvm.persistence.files import content_for, estimator_from
 from slimsvm.projection import Projection
 from slimsvm.readout import DensityReadout, FeaturesReadout, SignReadout, VotesReadout
-from slimsvm.rounding import NUMBERS, rounded
+from slimsvm.rounding import NUMBERS, rounded, same_expansion
 
 KERNELS = ("rbf", "linear", "poly", "sigmoid", "laplacian")
 OUR_NAMES = [*everyone.KINDS]

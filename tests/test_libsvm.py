@@ -22,9 +22,9 @@ from slimsvm import KernelExpansion, Model, ModelFormatError, from_libsvm, reduc
 from slimsvm.adapters.whole import as_model
 from slimsvm.inputs import Inputs
 from slimsvm.kernels import RBF
-from slimsvm.persistence.expansions import same_expansion
 from slimsvm.probability import Probability
 from slimsvm.readout import DensityReadout, FeaturesReadout, SignReadout, ValueReadout, VotesReadout
+from slimsvm.rounding import same_expansion
 
 HARD = bool(os.environ.get("SLIMSVM_HARD"))
 RNG = np.random.default_rng(3)

@@ -28,7 +28,7 @@ from ..readout import (
     ValueReadout,
     VotesReadout,
 )
-from ..rounding import Rounded, rounded
+from ..rounding import Rounded, lossless, rounded
 from ..rows import Array, dense
 from . import javascript_parts as parts
 from .geometry import EXPORTED, check_exportable
@@ -42,7 +42,7 @@ KINDS = {"float64": "Float64Array", "float32": "Single", "uint16": "Uint16Array"
          "uint8": "Uint8Array", "int8": "Int8Array"}  # fmt: skip
 
 
-def to_js(model: Any, path: Any = None, *, name: str = "model", number: str = "float64") -> str:
+def to_js(model: Any, path: Any = None, *, name: str = "model", number: str | None = None) -> str:
     """Write a model as one ES module without dependencies, for browsers and node.
 
     Parameters
@@ -54,8 +54,9 @@ def to_js(model: Any, path: Any = None, *, name: str = "model", number: str = "f
         A file to write; it is there whole or not at all.
     name : str, default="model"
         What the module calls itself in its errors.
-    number : {"float64", "float32", "int16", "int8", "int4"}, default="float64"
-        How the numbers are stored, as in `slimsvm.rounding`; all is computed in double precision.
+    number : {"float64", "float32", "int16", "int8", "int4"} or None, default=None
+        How the numbers are stored, as in `slimsvm.rounding`; None is the smallest format that loses nothing. All is
+        computed in double precision.
 
     Returns
     -------
@@ -109,8 +110,8 @@ def _json(value: Any) -> str:
     return text
 
 
-def _module(model: Model, name: str, number: str) -> Iterator[str]:
-    small = rounded(model.expansion, number)
+def _module(model: Model, name: str, number: str | None) -> Iterator[str]:
+    small = lossless(model.expansion) if number is None else rounded(model.expansion, number)
     readout: Any = model.readout
     yield f"const name = {_json(str(name))};\n"
     names = model.inputs.names

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from ..errors import ModelFormatError
 from ..expansion import KernelExpansion
-from ..grid import Whole, by_column, one_in_a_byte, two_in_a_byte
+from ..grid import Whole, one_in_a_byte, two_in_a_byte
 from ..kernels import Polynomial
 from ..kernels.built_in import WidthKernel
 from ..projection import Projection
-from ..rounding import BITS, NUMBERS, Rounded, restored, rounded
+from ..rounding import BITS, NUMBERS, Rounded, restored
 from ..rows import Array, Rows
 from . import checks
 from .values import CannotBeStored, Reader, Writer, least_whole
@@ -22,48 +22,6 @@ from .values import CannotBeStored, Reader, Writer, least_whole
 MAX_FEATURES_WITHOUT_VECTORS = 2**22
 # Powers beyond overflow whatever the rows.
 MAX_DEGREE = 10_000
-
-
-def lossless(f: KernelExpansion) -> Rounded:
-    """The expansion in the smallest format that has all its numbers, bit for bit."""
-    if f.coef.dtype == np.float64:
-        return Rounded("float64", f)
-    for number in ("int4", "int8", "int16") if f.n_vectors else ():
-        if not _same(by_column(f.coef, BITS[number])[1], f.coef):  # they are few, and so is the work
-            continue
-        try:
-            small = rounded(f, number)
-        except ValueError:  # a kernel, or numbers, that the format cannot have
-            continue
-        if same_expansion(small.expansion, f):
-            return small
-    return Rounded("float32", f)
-
-
-def same_expansion(f: KernelExpansion, g: KernelExpansion) -> bool:
-    """Whether two expansions are equal to the last bit."""
-    if sparse.issparse(f.vectors) != sparse.issparse(g.vectors) or f.kernel != g.kernel:
-        return False
-    if (f.projection is None) != (g.projection is None):
-        return False
-    return all(_same(a, b) for a, b in zip(_arrays(f), _arrays(g), strict=True))
-
-
-def _arrays(f: KernelExpansion) -> list[Array]:
-    rows = (
-        [f.vectors.data, f.vectors.indices, f.vectors.indptr] if sparse.issparse(f.vectors) else [f.vectors]
-    )
-    return [
-        *rows,
-        f.coef,
-        f.intercept,
-        *(() if f.projection is None else (f.projection.matrix, f.projection.shift)),
-    ]
-
-
-def _same(a: Array, b: Array) -> bool:
-    """Equal as bits: 0.0 is not -0.0."""
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def write_expansion(whole: Rounded, writer: Writer) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from ..methods.base import TrainedEstimator
 from ..methods.fitted import ProbabilitiesMixin
 from ..model import Model
 from ..readout import DensityReadout, FeaturesReadout, Readout, ValueReadout
-from ..rounding import checked, rounded
+from ..rounding import checked, lossless, rounded, same_expansion
 from . import checks
 from .container import ENTRIES, FORMAT_VERSION, MAX_BYTES, content_of, packed, unpacked
 from .estimators import TABLE
-from .expansions import lossless, read_expansion, same_expansion, write_expansion
+from .expansions import read_expansion, write_expansion
 from .extras import read_extras, write_extras
 from .parts import LABELS, READOUTS, read_inputs, read_readout, write_inputs, write_readout
 from .values import CannotBeStored, Reader, Writer
