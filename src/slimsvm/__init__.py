@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .export.javascript import to_js as to_js
     from .export.libsvm import to_libsvm as to_libsvm
     from .export.onnx import to_onnx as to_onnx
+    from .export.c import to_c as to_c
     from .methods.compact.estimators import CompactSVC as CompactSVC
     from .methods.compact.estimators import CompactSVR as CompactSVR
     from .methods.density.estimators import SparseKernelDensity as SparseKernelDensity
@@ -101,6 +102,7 @@ _HOMES = {
     "to_js": "export.javascript",
     "to_onnx": "export.onnx",
     "to_libsvm": "export.libsvm",
+    "to_c": "export.c",
     "Model": "model",
     "VectorPath": "path",
     "TRUSTED_TYPES": "persistence.estimators",

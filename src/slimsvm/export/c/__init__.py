@@ -1,0 +1,10 @@
+"""A model as one C99 header.
+
+`header` puts it together; `finished` brings the numbers to their format, `inputs`, `floating` and `fixed` write what
+becomes of a row up to the outputs of the expansion, `answers` what the readout makes of them, `selftest` rows with
+known outputs; `text` has the words of C.
+"""
+
+from .header import CHeader, to_c
+
+__all__ = ["CHeader", "to_c"]
