@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-CORTEX_M3 = ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb", "-std=c99", "-Os", "-Wall", "-Wextra", "-Werror"]
+CORTEX_M3 = [
+    "arm-none-eabi-gcc",
+    "-mcpu=cortex-m3",
+    "-mthumb",
+    "-std=c99",
+    "-Os",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+]
 ATMEGA = ["avr-gcc", "-mmcu=atmega328p", "-std=c99", "-Os", "-Wall", "-Wextra", "-Werror"]
 HOST = ["gcc", "-std=c99", "-Os"]
 SIZE = {"arm-none-eabi-gcc": "arm-none-eabi-size", "avr-gcc": "avr-size", "gcc": "size"}
@@ -95,11 +104,12 @@ class Sections:
 
 def sections(source: str, name: str, command: list[str], predict: str = "int") -> Sections:
     """Code and constant data of a file that only predicts; what the C library adds is not in it."""
-    real = "double" if f"_predict(const double *" in source else "float"
+    real = "double" if "_predict(const double *" in source else "float"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "model.h").write_text(source)
-        body = f"{predict} run(const {real} *x);\n{predict} run(const {real} *x) {{\n    return {name}_predict(x);\n}}\n"
+        head = f"{predict} run(const {real} *x)"
+        body = f"{head};\n{head} {{\n    return {name}_predict(x);\n}}\n"
         (path / "run.c").write_text(f'#include "model.h"\n{body}')
         subprocess.run([*command, "-c", str(path / "run.c"), "-o", str(path / "run.o")], check=True)
         listed = subprocess.run(
@@ -119,7 +129,8 @@ def stack_bytes(source: str, name: str, command: list[str]) -> int:
             f'#include "model.h"\nint run(const float *x);\nint run(const float *x) {{ return {name}_predict(x); }}\n'
         )
         subprocess.run(
-            [*command, "-O2", "-fstack-usage", "-c", str(path / "run.c"), "-o", str(path / "run.o")], check=True
+            [*command, "-O2", "-fstack-usage", "-c", str(path / "run.c"), "-o", str(path / "run.o")],
+            check=True,
         )
         lines = (path / "run.su").read_text().splitlines()
     return sum(int(line.split("\t")[1]) for line in lines)
@@ -132,10 +143,13 @@ def program_size(source: str, name: str, command: list[str]) -> tuple[int, int]:
         (path / "model.h").write_text(source)
         d = int(re.findall(r"_N_FEATURES (\d+)", source)[0])
         (path / "main.c").write_text(
-            f'#include "model.h"\nfloat x[{d}];\nvolatile int answer;\nint main(void) {{ answer = {name}_predict(x); return 0; }}\n'
+            f'#include "model.h"\nfloat x[{d}];\nvolatile int answer;\n'
+            f"int main(void) {{ answer = {name}_predict(x); return 0; }}\n"
         )
         subprocess.run([*command, str(path / "main.c"), "-o", str(path / "main"), "-lm"], check=True)
-        listed = subprocess.run([SIZE[command[0]], str(path / "main")], check=True, capture_output=True, text=True)
+        listed = subprocess.run(
+            [SIZE[command[0]], str(path / "main")], check=True, capture_output=True, text=True
+        )
     text, data, bss = map(int, listed.stdout.splitlines()[1].split()[:3])
     return text + data, data + bss
 
@@ -143,13 +157,19 @@ def program_size(source: str, name: str, command: list[str]) -> tuple[int, int]:
 def on_cortex_m3(source: str, name: str, rows: Any, unit: float = 1.0) -> tuple[np.ndarray, float]:
     """Answers of an emulated Cortex-M3 for rows of small whole numbers times a unit, and instructions for each."""
     rows = np.asarray(rows)
-    assert rows.min() >= 0 and rows.max() < 256 and (rows == rows.astype(np.uint8)).all()
+    if not (rows == rows.astype(np.uint8)).all():
+        raise ValueError("rows must be whole numbers from 0 to 255.")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "model.h").write_text(source)
         (path / "flash.ld").write_text(LINKER)
         table = ",\n".join("{" + ",".join(map(str, row.tolist())) + "}" for row in rows.astype(int))
-        words = {"FEATURES": rows.shape[1], "ROWS": len(rows), "NAME": f"{name}_predict", "UNIT": f"{float(unit)!r}f"}
+        words = {
+            "FEATURES": rows.shape[1],
+            "ROWS": len(rows),
+            "NAME": f"{name}_predict",
+            "UNIT": f"{float(unit)!r}f",
+        }
         defines = "".join(f"#define {key} {value}\n" for key, value in words.items())
         text = f'#include "model.h"\n{defines}static const uint8_t rows[ROWS][FEATURES] = {{\n{table}\n}};\n{BARE}'
         (path / "main.c").write_text(text)
@@ -178,14 +198,46 @@ def on_host(source: str, name: str, row: Any, n: int = 200) -> float:
             f'#include "model.h"\n#include <stdlib.h>\nstatic float x[] = {{{values}}};\n'
             f"__attribute__((noinline)) int run(void);\n"
             f"int run(void) {{ return {name}_predict(x); }}\n"
-            "int main(int c, char **v) { volatile int a = 0; int n = atoi(v[c - 1]); while (n-- > 0) a += run(); return 0; }\n"
+            "int main(int c, char **v) { volatile int a = 0; int n = atoi(v[c - 1]); while (n-- > 0) a += run(); "
+            "return 0; }\n"
         )
         subprocess.run([*HOST, "-O2", str(path / "main.c"), "-o", str(path / "main"), "-lm"], check=True)
         counted = []
         for times in (0, n):
+            command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={path / 'out'}"]
             done = subprocess.run(
-                ["valgrind", "--tool=callgrind", f"--callgrind-out-file={path / 'out'}", str(path / "main"), str(times)],
-                check=True, capture_output=True, text=True,
-            )  # fmt: skip
+                [*command, str(path / "main"), str(times)], check=True, capture_output=True, text=True
+            )
             counted.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
     return (counted[1] - counted[0]) / n
+
+
+def microseconds(source: str, name: str, row: Any) -> float:
+    """Time of one prediction on this computer, the least of a few rounds; each waits for the one before."""
+    real = "double" if "_predict(const double *" in source else "float"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "model.h").write_text(source)
+        values = ", ".join(repr(float(value)) for value in row)
+        (path / "main.c").write_text(
+            '#define _POSIX_C_SOURCE 199309L\n#include <stdio.h>\n#include <time.h>\n#include "model.h"\n'
+            f"static {real} x[] = {{{values}}};\n"
+            "int main(void) {\n"
+            "    double least = 1e9;\n"
+            "    for (int round = 0; round < 20; round++) {\n"
+            "        struct timespec a, b;\n"
+            "        clock_gettime(CLOCK_MONOTONIC, &a);\n"
+            f"        for (int i = 0; i < 20000; i++) x[0] += ({real})1e-9 * ({real}){name}_predict(x);\n"
+            "        clock_gettime(CLOCK_MONOTONIC, &b);\n"
+            "        double t = ((b.tv_sec - a.tv_sec) * 1e9 + (b.tv_nsec - a.tv_nsec)) / 20000;\n"
+            "        least = t < least ? t : least;\n"
+            "    }\n"
+            '    printf("%.6f\\n", least / 1000);\n'
+            "    return x[0] > 1e30;\n"
+            "}\n"
+        )
+        subprocess.run(
+            ["gcc", "-std=c99", "-O2", str(path / "main.c"), "-o", str(path / "main"), "-lm"], check=True
+        )
+        done = subprocess.run([str(path / "main")], check=True, capture_output=True, text=True)
+    return float(done.stdout)

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from slimsvm.export.c import CHeader
-from slimsvm.readout import FeaturesReadout, InlierReadout, ValueReadout
-from slimsvm.readout import DensityReadout
+from slimsvm.readout import DensityReadout, FeaturesReadout, InlierReadout, ValueReadout
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 C99 = ["gcc", "-std=c99", *STRICT]
@@ -62,8 +61,12 @@ def function(header: CHeader) -> str:
     """A C function that answers one row of doubles after the other."""
     name, real = header.name, "double" if header.number == "float64" else "float"
     d, s, c = header.model.inputs.n_features, n_scores(header), n_classes(header)
-    ask = f"{name}_predict(x, out); put(out, {s});" if several(header) else f"out[0] = ({real}){name}_predict(x); put(out, 1);"
-    put = f"for (i = 0; i < n; i++) {{ const double value = (double)values[i]; fwrite(&value, sizeof value, 1, stdout); }}"
+    ask = (
+        f"{name}_predict(x, out); put(out, {s});"
+        if several(header)
+        else f"out[0] = ({real}){name}_predict(x); put(out, 1);"
+    )
+    put = "for (i = 0; i < n; i++) { double value = (double)values[i]; fwrite(&value, sizeof value, 1, stdout); }"
     return f"""
 static void put_{name}(const {real} *values, int n) {{ int i; {put} }}
 static void run_{name}(void) {{
@@ -98,7 +101,10 @@ def run(headers: list[CHeader], rows: list[Any], folder: Path, command: list[str
     (folder / "program.c").write_text(text)
     program = folder / "program"
     subprocess.run([*command, str(folder / "program.c"), "-o", str(program), "-lm"], check=True, timeout=300)
-    sent = b"".join(np.int32(len(each)).tobytes() + np.ascontiguousarray(each, dtype=np.float64).tobytes() for each in rows)
+    sent = b"".join(
+        np.int32(len(each)).tobytes() + np.ascontiguousarray(each, dtype=np.float64).tobytes()
+        for each in rows
+    )
     done = subprocess.run([str(program)], input=sent, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr.decode()[:3000]
     return list(parsed(headers, rows, np.frombuffer(done.stdout)))
@@ -110,7 +116,9 @@ def parsed(headers: list[CHeader], rows: list[Any], numbers: Any) -> Any:
         s, p, c = n_scores(header), n_predicted(header), n_classes(header)
         size = len(each) * (s + p + c)
         block = numbers[at : at + size].reshape(len(each), s + p + c)
-        yield Answers(block[:, :s], block[:, s : s + p], block[:, s + p :] if c else None, int(numbers[at + size]))
+        yield Answers(
+            block[:, :s], block[:, s : s + p], block[:, s + p :] if c else None, int(numbers[at + size])
+        )
         at += size + 1
     assert at == len(numbers)
 

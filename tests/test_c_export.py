@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
 
 import c_programs
+import c_reference
 import everyone
 import reference
-from slimsvm import KernelExpansion, Model, to_c
+from slimsvm import LSSVC, LSSVR, CompactSVC, FixedSizeLSSVC, KernelExpansion, Model, to_c
+from slimsvm.budget import stored_bytes
+from slimsvm.datasets import make_banana
+from slimsvm.export.c.inputs import raw_numbers
 from slimsvm.export.c.selftest import outputs_of_raw, size_of_outputs
-from slimsvm.adapters.whole import as_model
+from slimsvm.export.c.text import BYTES
 from slimsvm.inputs import Inputs
 from slimsvm.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from slimsvm.probability import Probability
@@ -28,7 +43,12 @@ from slimsvm.readout import (
     ValueReadout,
     VotesReadout,
 )
-from slimsvm.rounding import NUMBERS
+from slimsvm.rounding import NUMBERS, rounded
+
+# at the end: no script may hide a module of the same name
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+
+import c_metal
 
 KERNELS = ("rbf", "laplacian", "linear", "poly", "sigmoid")
 HARD = bool(os.environ.get("SLIMSVM_HARD"))
@@ -93,14 +113,19 @@ def check(header, raw, found):
         worst = (np.abs(found.scores[fits] - outputs) / error).max(initial=0)
         assert worst <= 1, f"{where}: {worst}"
     if kind == "values":
-        np.testing.assert_array_equal(found.predicted, found.scores if c_programs.several(header) else found.scores[:, :1])
+        np.testing.assert_array_equal(
+            found.predicted, found.scores if c_programs.several(header) else found.scores[:, :1]
+        )
     elif kind == "inlier":
         clear = np.abs(outputs[:, 0]) > np.maximum(error[:, 0], 1e-6)
         np.testing.assert_array_equal(found.predicted[fits][clear, 0], readout.answer(outputs)[clear])
     elif kind == "density":
         positive = found.scores[:, 0] > 1e-30
         np.testing.assert_allclose(
-            found.predicted[positive, 0], np.log(found.scores[positive, 0]), rtol=1e-13 if dtype == np.float64 else 3e-6, atol=1e-6
+            found.predicted[positive, 0],
+            np.log(found.scores[positive, 0]),
+            rtol=1e-13 if dtype == np.float64 else 3e-6,
+            atol=1e-6,
         )
         assert (found.predicted[found.scores[:, 0] <= 0, 0] == -np.inf).all()
     else:
@@ -112,7 +137,9 @@ def check_classes(header, outputs, error, dtype, found, fits):
     exact_winners = readout.winners(outputs.astype(dtype))
     if outputs.shape[1] > 1 and hasattr(readout, "half_digits"):
         ordered = -np.sort(-outputs, axis=1)
-        level = (np.sqrt(np.finfo(dtype).eps) * 2 if readout.half_digits else 0) * np.maximum(1, np.abs(ordered[:, 0]))
+        level = (np.sqrt(np.finfo(dtype).eps) * 2 if readout.half_digits else 0) * np.maximum(
+            1, np.abs(ordered[:, 0])
+        )
         clear = ordered[:, 0] - ordered[:, 1] > 2 * error.max(axis=1) + level
     else:
         clear = (np.abs(outputs) > error).all(axis=1)
@@ -249,21 +276,322 @@ def test_every_readout_kernel_and_projection(tmp_path):
     cases = [made_model(i, readout) for i, readout in enumerate(READOUTS)]
     cases += [made_model(20 + i, readout, rank=3) for i, readout in enumerate(READOUTS)]
     for i, kernel in enumerate(("widths", "laplacian", "laplacian widths")):
-        cases += [made_model(40 + i, "largest", kernel=kernel), made_model(50 + i, "votes", kernel=kernel, rank=3)]
-    cases += [made_model(60 + i, "values", kernel=kernel) for i, kernel in enumerate(("linear", "poly", "sigmoid"))]
+        cases += [
+            made_model(40 + i, "largest", kernel=kernel),
+            made_model(50 + i, "votes", kernel=kernel, rank=3),
+        ]
+    cases += [
+        made_model(60 + i, "values", kernel=kernel) for i, kernel in enumerate(("linear", "poly", "sigmoid"))
+    ]
     cases += [made_model(70, "sign", m=1), made_model(71, "sign", m=1, rank=2), made_model(72, "value", d=1)]
-    cases += [made_model(80 + i, "largest", kernel=kernel, csr=True) for i, kernel in enumerate(("rbf", "widths", "poly"))]
+    cases += [
+        made_model(80 + i, "largest", kernel=kernel, csr=True)
+        for i, kernel in enumerate(("rbf", "widths", "poly"))
+    ]
     headers, rows = made_headers(cases)
     answered(headers, rows, tmp_path, [*c_programs.C99, "-O0", *c_programs.SANITIZED])
 
 
 def test_rows_far_from_the_origin(tmp_path):
-    cases = [made_model(i, "largest", kernel=kernel, offset=1e4) for i, kernel in enumerate(("rbf", "widths", "laplacian", "linear", "poly"))]
-    cases += [made_model(10 + i, "sign", kernel=kernel, rank=3, offset=1e4) for i, kernel in enumerate(("rbf", "widths", "laplacian"))]
+    cases = [
+        made_model(i, "largest", kernel=kernel, offset=1e4)
+        for i, kernel in enumerate(("rbf", "widths", "laplacian", "linear", "poly"))
+    ]
+    cases += [
+        made_model(10 + i, "sign", kernel=kernel, rank=3, offset=1e4)
+        for i, kernel in enumerate(("rbf", "widths", "laplacian"))
+    ]
     headers, rows = made_headers(cases)
     answered(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
 
 
 def test_very_narrow_and_very_wide_kernels(tmp_path):
-    headers, rows = made_headers([made_model(1, "sign", kernel="narrow"), made_model(2, "sign", kernel="wide")])
+    headers, rows = made_headers(
+        [made_model(1, "sign", kernel="narrow"), made_model(2, "sign", kernel="wide")]
+    )
     answered(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+
+
+# Whole numbers
+
+
+@pytest.mark.parametrize("number", ["int16", "int8", "int4"])
+def test_whole_numbers_are_those_of_the_reference(number, tmp_path):
+    kinds = ("value", "values", "inlier", "largest", "density")
+    kernels = ("rbf", "widths", "laplacian", "poly", "sigmoid", "linear")
+    cases = [made_model(i, kinds[i % 5], kernel=kernel, d=5 + i) for i, kernel in enumerate(kernels)]
+    cases += [
+        made_model(20 + i, kinds[i], kernel=kernel, rank=3, d=40) for i, kernel in enumerate(kernels[:3])
+    ]
+    cases += [made_model(30, "largest", d=300), made_model(31, "largest", d=300, rank=4, offset=50.0)]
+    headers, rows = made_headers(cases, [number])
+    for header, raw, found in zip(
+        headers, rows, answered(headers, rows, tmp_path, [*c_programs.C99, "-O2"]), strict=True
+    ):
+        ordinary = np.abs(raw).max(axis=1) <= LARGEST_IN_PRODUCTS
+        f = header.model.expansion
+        fine = isinstance(header.model.readout, DensityReadout)
+        wanted = c_reference.outputs(rounded(f, number), raw[ordinary], fine)
+        size = (
+            np.abs(f.coef).sum(axis=0) + np.abs(f.intercept)
+            if distances(header)
+            else exact(header, raw)[1][ordinary]
+        )
+        assert (np.abs(found.scores[ordinary] - wanted) <= 2e-6 * size).all(), header
+    assert len(headers) == 11
+
+
+# Bytes
+
+
+def compiled(header, command):
+    c_programs.tool(command[0])
+    return c_metal.sections(header.source, header.name, command)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Ten digits in two kilobytes, and rows that were not trained with."""
+    X, y = load_digits(return_X_y=True)
+    X, T, y, t = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+    return CompactSVC(max_bytes=2048, number="int8", random_state=0).fit(X, y), T, t
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_flash_is_what_the_budget_counts(number):
+    for i, (kernel, rank) in enumerate(
+        [("rbf", None), ("widths", None), ("rbf", 3), ("laplacian", 2), ("widths", 3)]
+    ):
+        model, _ = made_model(i, "largest", kernel=kernel, rank=rank, d=7)
+        header = to_c(model, number=number)
+        assert (
+            header.flash_bytes
+            == stored_bytes(model.expansion, number)
+            == rounded(model.expansion, number).nbytes
+        )
+        sizes = header.source.split("#ifdef MODEL_SELFTEST")[0]
+        declared = re.findall(r"static const (\w+) model_(\w+)\[(\d+)\]", sizes)
+        total = sum(
+            BYTES[kind] * int(n) for kind, what, n in declared if what not in ("labels", "probability")
+        )
+        assert total == header.flash_bytes
+
+
+@pytest.mark.parametrize("number", ["float32", "int8", "int4"])
+def test_flash_and_ram_are_what_the_compilers_give(number, tmp_path):
+    model, _ = made_model(5, "largest", m=40, d=30)
+    header = to_c(model, number=number, progmem=True)
+    for command in (c_metal.CORTEX_M3, c_metal.ATMEGA, c_metal.HOST):
+        made = compiled(header, command)
+        padding = 32 * 5 if command is c_metal.HOST else 0  # x86 begins each table at a multiple of 32 bytes
+        assert abs(made.constants - header.flash_bytes) <= 0.05 * header.flash_bytes + padding, command[0]
+        assert 0 < made.code < 3000
+    stack = c_metal.stack_bytes(header.source, header.name, c_metal.CORTEX_M3)
+    assert header.ram_bytes <= stack <= header.ram_bytes + 80  # registers and loop variables
+
+
+def test_a_model_of_so_many_bytes_ships_in_so_many_bytes(digits):
+    model, T, _ = digits
+    header = to_c(model, name="digits", number="int8")
+    assert header.flash_bytes == stored_bytes(model.expansion_, "int8") <= 2048
+    np.testing.assert_array_equal(header.model.expansion.coef, model.expansion_.coef)
+    np.testing.assert_array_equal(header.model(T), model.predict(T))
+    made = compiled(header, c_metal.CORTEX_M3)
+    assert abs(made.constants - header.flash_bytes) <= 0.05 * header.flash_bytes
+    assert made.constants <= 2048
+
+
+# On the metal
+
+
+@pytest.mark.parametrize("exp", ["libm", "table"])
+def test_digits_on_a_cortex_m3(digits, exp, capsys):
+    c_programs.tool("arm-none-eabi-gcc"), c_programs.tool("qemu-system-arm")
+    model, T, t = digits
+    header = to_c(model, name="digits", number="int8", exp=exp)
+    found, instructions = c_metal.on_cortex_m3(header.source, "digits", T)
+    np.testing.assert_array_equal(found, model.predict(T))
+    assert np.mean(found == t) >= 0.97
+    assert 10_000 < instructions < 100_000
+    with capsys.disabled():
+        print(f"\nCortex-M3, exp={exp!r}: {instructions:,.0f} instructions for a digit")
+
+
+def test_digits_on_an_atmega(digits, capsys):
+    c_programs.tool("avr-gcc")
+    header = to_c(digits[0], name="digits", number="int8", exp="table", progmem=True)
+    flash, ram = c_metal.program_size(header.source, "digits", c_metal.ATMEGA)
+    assert header.flash_bytes < flash < 8192
+    assert ram < 512
+    with capsys.disabled():
+        print(f"\nATmega328P: {flash:,d} bytes of flash, {ram} bytes of RAM for the whole program")
+
+
+# Options
+
+
+@pytest.mark.parametrize("number", ["float32", "int8"])
+def test_a_table_for_exponentials(number, tmp_path):
+    cases = [made_model(i, kind) for i, kind in enumerate(("sign", "largest", "votes", "inlier"))]
+    cases += [
+        made_model(8, "value", kernel="sigmoid"),
+        made_model(9, "normal"),
+        made_model(10, "value", kernel="laplacian"),
+    ]
+    headers, rows = made_headers(cases, [number], exp="table")
+    assert not any("expf(" in header.source for header in headers)
+    answered(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+
+
+def test_tables_in_the_flash_of_an_avr_are_plain_tables_elsewhere(tmp_path):
+    cases = [made_model(1, "largest"), made_model(2, "votes", rank=3), made_model(3, "values", kernel="poly")]
+    headers, rows = made_headers(cases, progmem=True)
+    answered(headers, rows, tmp_path, [*c_programs.C99, "-O1"])
+
+
+def test_an_answer_may_be_none(tmp_path):
+    kinds = {"sign": 0.7, "largest": 0.5, "votes": 0.6, "pairs": 3.245, "zero": 0.85}
+    models = {kind: made_model(i, kind) for i, kind in enumerate(kinds)}
+    bare = replace(models["largest"][0].readout, probability=None)
+    models["bare"] = (replace(models["largest"][0], readout=bare), models["largest"][1])
+    kinds["bare"] = 0.2
+    for kind, threshold in kinds.items():
+        model, T = models[kind]
+        y = model.readout.classes[np.arange(len(T)) % len(model.readout.classes)]
+        header = to_c(model, X=T, y=y, name="m0", number="float64", threshold=threshold)
+        [found] = c_programs.run([header], [T], tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+        outputs = model.expansion(T)
+        winners = model.readout.winners(outputs)
+        if model.readout.probability is not None:
+            sure = model.readout.probabilities(outputs).max(axis=1)
+        elif kind == "pairs":
+            sure = model.readout.by_class(outputs)[np.arange(len(T)), winners]
+        else:
+            sure = outputs.max(axis=1)
+        clear = np.abs(sure - threshold) > 1e-9
+        np.testing.assert_array_equal(
+            found.predicted[clear, 0], np.where(sure < threshold, -1, winners)[clear]
+        )
+        assert 0 < np.mean(sure < threshold) < 1, kind
+        assert header.answered == pytest.approx(np.mean(sure >= threshold))
+        assert header.score == pytest.approx(
+            np.mean((model.readout.classes[winners] == y)[sure >= threshold])
+        )
+        assert f"of the {header.answered:.1%} that are answered" in header.source
+
+
+# Inputs
+
+
+def test_scalers_and_categories_are_folded_in(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 80
+    table = pd.DataFrame({
+        "length": rng.normal(1e4, 0.01, n), "colour": rng.choice(["red", "green", "blue"], n),
+        "width": rng.normal(-3.0, 50.0, n), "code": rng.choice([3, 7], n),
+    })  # fmt: skip
+    y = (table["length"] > 1e4) ^ (table["colour"] == "red")
+    scaled = ColumnTransformer([
+        ("numbers", StandardScaler(), ["length", "width"]),
+        ("text", OneHotEncoder(handle_unknown="ignore"), ["colour"]),
+        ("codes", OneHotEncoder(drop="first"), ["code"]),
+    ])  # fmt: skip
+    fitted = make_pipeline(scaled, SVC()).fit(table, y)
+    headers, rows = [], []
+    for number in ("float64", "float32", "int8"):
+        header = to_c(fitted, X=table, name=f"m{len(headers)}", number=number)
+        real = np.float64 if number == "float64" else np.float32
+        headers.append(header)
+        rows.append(raw_numbers(header.model.inputs, table).astype(real).astype(np.float64))
+    assert "x[1] colour: 0 = blue, 1 = green, 2 = red; other numbers: none of them" in headers[0].source
+    found = c_programs.run(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+    for header, raw, each in zip(headers, rows, found, strict=True):
+        wanted = outputs_of_raw(header.model, raw)
+        error = TOLERANCE[header.number] * size_of_outputs(header.model, raw)
+        assert (np.abs(each.scores - wanted) <= error).all(), header
+        assert each.selftest == 0
+    np.testing.assert_allclose(found[0].scores[:, 0], fitted.decision_function(table), atol=1e-9)
+
+
+# Finished at their final width
+
+
+def test_coefficients_are_solved_again_for_rounded_vectors():
+    X, y = make_banana(400, random_state=0)
+    T, t = make_banana(2000, random_state=1)
+    model = FixedSizeLSSVC(C=10, n_vectors=16, random_state=0).fit(X, y)
+    plain, again = to_c(model, number="int4"), to_c(model, X=X, y=y, number="int4")
+    assert np.mean(again.model(T) == t) > np.mean(plain.model(T) == t) + 0.1
+    assert again.score == np.mean(again.model(X) == y)
+    assert f"right answers {again.score:.4f}" in again.source
+    assert again.flash_bytes == plain.flash_bytes
+    outputs = to_c(LSSVR(C=10).fit(X, T[:400, 0]), X=X, y=T[:400, 0], number="int8")
+    assert outputs.score is not None
+
+
+def test_a_linear_machine_is_its_weights():
+    X, y = make_banana(200, random_state=0)
+    model = SVC(kernel="linear").fit(X, y)
+    header = to_c(model)
+    assert header.model.expansion.n_vectors == 1
+    np.testing.assert_allclose(header.model.expansion(X)[:, 0], model.decision_function(X), atol=1e-5)
+
+
+# The file, and what is refused
+
+
+def test_the_selftest_finds_a_wrong_number(tmp_path):
+    c_programs.tool("gcc")
+    model, T = made_model(3, "largest")
+    source = to_c(model, X=T, number="float32").source
+    for text, wanted in ((source, 0), (source.replace("model_intercept[o]", "model_intercept[0]"), 1)):
+        (tmp_path / "model.h").write_text(text)
+        (tmp_path / "main.c").write_text('#include "model.h"\nint main(void) { return model_selftest(); }\n')
+        command = ["gcc", "-DMODEL_SELFTEST", str(tmp_path / "main.c"), "-o", str(tmp_path / "main"), "-lm"]
+        subprocess.run(command, check=True)
+        assert subprocess.run([str(tmp_path / "main")]).returncode == wanted
+
+
+def test_the_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    model, _ = made_model(3, "largest")
+    path = tmp_path / "digits.h"
+    header = to_c(model, path, name="digits")
+    assert path.read_text() == header.source
+    assert header.source.isascii()
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no room")))
+    with pytest.raises(OSError, match="no room"):
+        to_c(model, path, name="other")
+    assert path.read_text() == header.source
+    assert [each.name for each in tmp_path.iterdir()] == ["digits.h"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"name": "two words"}, "name must be a name in C"),
+        ({"name": "while"}, "name must be a name in C"),
+        ({"number": "int3"}, "number must be one of"),
+        ({"exp": "fast"}, "exp must be"),
+        ({"exp": "table", "number": "float64"}, "take 'libm'"),
+        ({"threshold": np.nan}, "threshold must be a finite number"),
+        ({"y": [1]}, "y is given without X"),
+    ],
+)
+def test_what_is_refused_is_said_in_a_sentence(options, message):
+    with pytest.raises(ValueError, match=message):
+        to_c(made_model(3, "largest")[0], **options)
+
+
+def test_functions_and_precomputed_kernels_are_refused():
+    X, y = make_banana(60, random_state=0)
+    for model in (LSSVC(kernel=lambda a, b: a @ b.T).fit(X, y), SVC(kernel="precomputed").fit(X @ X.T, y)):
+        with pytest.raises(ValueError, match="cannot be written in C: only 'rbf', 'laplacian'"):
+            to_c(model)
+    with pytest.raises(ValueError, match="threshold is for models that answer with classes"):
+        to_c(LSSVR().fit(X, X[:, 0]), threshold=0.5)
+
+
+def test_one_row_takes_less_than_a_microsecond(tmp_path):
+    c_programs.tool("gcc")
+    model, T = made_model(0, "largest", m=10, d=20)
+    assert c_metal.microseconds(to_c(model).source, "model", T[0]) < 1.0

@@ -32,16 +32,20 @@ HINGE_PENALTY = 1e-3
 def finished(model: Model, number: str, X: Any = None, y: Any = None) -> tuple[Model, Rounded]:
     """The model with its numbers rounded to a format, and these numbers.
 
-    In the integer formats, and where rows are given, coefficients are solved for again after vectors and projection were
-    rounded; a model that has numbers of this format already stays as it is.
+    In the integer formats, and where rows are given, coefficients are solved for again after vectors and projection
+    were rounded; a model that has numbers of this format already stays as it is.
     """
-    f = model.expansion if _is_rounded(model.expansion, number) else weights_of_linear(model.expansion)
+    ready = is_rounded(model.expansion, number)
+    f = model.expansion if ready else weights_of_linear(model.expansion)
     rows = None if X is None else as_rows(model.inputs(X))
     small = rounded(f, number, middle=_middle(f, rows))
-    refit = BITS[number] < 32 and rows is not None and y is not None and len(f.coef)
-    if refit and not isinstance(model.readout, DensityReadout) and not _is_rounded(f, number):
+    solved = not (
+        ready or BITS[number] >= 32 or f.n_vectors == 0 or isinstance(model.readout, DensityReadout)
+    )
+    if solved and rows is not None and y is not None:
         few = np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MOST_ROWS)).astype(np.intp)
-        small = _best(model, small, list(_solved(model.readout, f, number, rows[few], np.asarray(y)[few])), X, y)
+        rows, y = rows[few], np.asarray(y)[few]
+        small = _best(model, [small, *_solved(model.readout, f, number, rows, y)], rows, y)
     return replace(model, expansion=small.expansion), small
 
 
@@ -55,7 +59,7 @@ def weights_of_linear(f: KernelExpansion) -> KernelExpansion:
     return folded if stored_bytes(folded) < stored_bytes(f) else f
 
 
-def _is_rounded(f: KernelExpansion, number: str) -> bool:
+def is_rounded(f: KernelExpansion, number: str) -> bool:
     """Whether rounding would change nothing."""
     if BITS[number] >= 32 or f.n_vectors == 0:
         return False
@@ -97,19 +101,17 @@ def _solved(readout: Readout, f: KernelExpansion, number: str, X: Rows, y: Array
         yield rounded(after_labels, number, middle=middle)
 
 
-def _best(model: Model, plain: Rounded, others: list[Rounded], X: Any, y: Any) -> Rounded:
+def _best(model: Model, candidates: list[Rounded], rows: Rows, y: Array) -> Rounded:
     """The candidate with the best score, of equals that whose outputs changed least."""
-    few = slice(None, None, max(1, -(-len(np.asarray(y)) // MOST_ROWS)))
-    rows, targets = as_rows(model.inputs(X))[few], np.asarray(y)[few]
     wanted = model.expansion.astype(np.float64)(rows)
 
     def quality(small: Rounded) -> tuple[float, float]:
         outputs = small.expansion(rows)
         error = float(np.square(outputs - wanted).mean())
-        found = score_of(model.readout, outputs, targets)
+        found = score_of(model.readout, outputs, y)
         return (-error if found is None else found, -error)
 
-    return max([plain, *others], key=quality)
+    return max(candidates, key=quality)
 
 
 def score_of(readout: Readout, outputs: Array, y: Any) -> float | None:

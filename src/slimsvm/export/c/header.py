@@ -14,8 +14,8 @@ import numpy as np
 from ...adapters.whole import as_model
 from ...kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from ...model import Model
-from ...readout import DensityReadout, InlierReadout, ValueReadout
-from ...rounding import BITS, checked
+from ...readout import DensityReadout, ValueReadout
+from ...rounding import checked
 from ...rows import as_rows
 from ...words import count
 from . import fixed, floating
@@ -85,15 +85,15 @@ def to_c(
 ) -> CHeader:
     """Write a model as one C99 header, which is C++ as well.
 
-    It needs no memory beyond the stack, and of the libraries no more than `expf`. `<name>_predict(x)` gives the number of
-    the class, the value, or 1 for an inlier and -1 for an outlier; `<name>_scores(x, out)` what `decision_function`
+    It needs no memory beyond the stack, and of the libraries no more than `expf`. `<name>_predict(x)` gives the number
+    of the class, the value, or 1 for an inlier and -1 for an outlier; `<name>_scores(x, out)` what `decision_function`
     gives; `<name>_probabilities(x, out)` is there where the model has probabilities.
 
     Parameters
     ----------
     model : fitted estimator, Pipeline, KernelExpansion or Model
-        What `slimsvm.reduce` takes and gives. Scalers and one-hot encoders of a pipeline are folded in; a column of text
-        takes the number of the value in the list that stands in the header.
+        What `slimsvm.reduce` takes and gives. Scalers and one-hot encoders of a pipeline are folded in; a column of
+        text takes the number of the value in the list that stands in the header.
     path : path or None, default=None
         The file to write. None writes none.
     X : array-like or None, default=None
@@ -187,7 +187,11 @@ def _score(model: Model, X: Any, y: Any, threshold: float | None) -> tuple[float
         sure = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
         sure = sure if sure.shape[1] == len(model.readout.classes) else model.readout.by_class(outputs)  # type: ignore[union-attr]
     kept = sure[np.arange(len(winners)), winners] >= threshold
-    score = float(np.mean(model.readout.classes[winners] == np.asarray(y), where=kept)) if y is not None and kept.any() else None
+    score = (
+        float(np.mean(model.readout.classes[winners] == np.asarray(y), where=kept))
+        if y is not None and kept.any()
+        else None
+    )
     return score, float(kept.mean())
 
 
@@ -214,7 +218,11 @@ def _text(
             "." if answered is None else f" of the {answered:.1%} that are answered."
         ))  # fmt: skip
     about += _columns(model)
-    about += ["", "Rows must be finite numbers.", f"Compile with -D{big}_SELFTEST for {code.name}_selftest()."]
+    about += [
+        "",
+        "Rows must be finite numbers.",
+        f"Compile with -D{big}_SELFTEST for {code.name}_selftest().",
+    ]
     defines = {"N_FEATURES": model.inputs.n_features, "N_SCORES": n_scores(model.readout, f.n_outputs)}
     if isinstance(model.readout, LABELS):
         defines["N_CLASSES"] = len(model.readout.classes)
@@ -243,7 +251,11 @@ def _columns(model: Model) -> list[str]:
         values = lists.get(j, ())
         line = f"  x[{j}]" + ("" if names is None else f" {names[j]}")
         if any(isinstance(value, str) for value in values):
-            line += ": " + ", ".join(f"{i} = {value}" for i, value in enumerate(values)) + "; other numbers: none of them"
+            line += (
+                ": "
+                + ", ".join(f"{i} = {value}" for i, value in enumerate(values))
+                + "; other numbers: none of them"
+            )
         elif values:
             line += ": " + ", ".join(str(value) for value in values) + "; other numbers: none of them"
         lines.append(line)

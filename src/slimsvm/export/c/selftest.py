@@ -12,7 +12,7 @@ from ...kernels import RBF, Laplacian, Polynomial, Sigmoid
 from ...model import Model
 from ...readout import LargestReadout, SignReadout
 from ...rows import Array, dense
-from .inputs import category_number, categories_of, raw_numbers
+from .inputs import categories_of, category_number, raw_numbers
 from .text import Code, dense_rows, indented
 
 MOST_ROWS, MOST_NUMBERS = 8, 4096

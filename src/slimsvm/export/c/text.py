@@ -98,7 +98,7 @@ class Code:
 
     def buffer(self, n: int, ctype: str | None = None) -> str:
         """Count an array on the stack; its type is returned."""
-        self.ram_bytes += max(1, n) * BYTES[ctype or self.real]
+        self.ram_bytes += n * BYTES[ctype or self.real]
         return ctype or self.real
 
     def fill(self, text: str, **words: Any) -> str:
