@@ -6,6 +6,7 @@ instructions it takes, `on_host` how many the host takes (callgrind).
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 import tempfile
@@ -210,6 +211,27 @@ def on_host(source: str, name: str, row: Any, n: int = 200) -> float:
             )
             counted.append(int(re.findall(r"Collected : (\d+)", done.stderr)[0]))
     return (counted[1] - counted[0]) / n
+
+
+def labels_on_host(source: str, name: str, rows: Any) -> np.ndarray:
+    """Answers of the header compiled for this computer."""
+    rows = np.ascontiguousarray(rows, dtype=np.float32)
+    answers = np.empty(len(rows), dtype=np.int32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        (path / "model.h").write_text(source)
+        (path / "run.c").write_text(
+            f'#include "model.h"\nvoid run(const float *x, int n, int32_t *out);\n'
+            "void run(const float *x, int n, int32_t *out) {\n"
+            f"    for (int i = 0; i < n; i++) out[i] = {name}_predict(x + (size_t)i * {rows.shape[1]});\n}}\n"
+        )
+        library = path / "run.so"
+        subprocess.run(
+            [*HOST, "-O2", "-shared", "-fPIC", str(path / "run.c"), "-o", str(library), "-lm"], check=True
+        )
+        run = ctypes.CDLL(str(library)).run
+        run(rows.ctypes.data_as(ctypes.c_void_p), len(rows), answers.ctypes.data_as(ctypes.c_void_p))
+    return answers
 
 
 def microseconds(source: str, name: str, row: Any) -> float:

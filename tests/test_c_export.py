@@ -454,7 +454,7 @@ def test_an_answer_may_be_none(tmp_path):
     models = {kind: made_model(i, kind) for i, kind in enumerate(kinds)}
     bare = replace(models["largest"][0].readout, probability=None)
     models["bare"] = (replace(models["largest"][0], readout=bare), models["largest"][1])
-    kinds["bare"] = 0.2
+    kinds["bare"] = 0.7
     for kind, threshold in kinds.items():
         model, T = models[kind]
         y = model.readout.classes[np.arange(len(T)) % len(model.readout.classes)]
