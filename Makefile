@@ -44,7 +44,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-# What takes minutes: 10,000 altered model files of each kind, for instance.
+# What takes minutes: 10,000 altered model files of each kind, every C header in every number under the sanitizers.
 hard: $(VENV)/installed-test
 	SLIMSVM_HARD=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 

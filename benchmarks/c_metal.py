@@ -103,9 +103,14 @@ class Sections:
     constants: int
 
 
+def real_of(source: str) -> str:
+    """The type of rows."""
+    return "double" if "_predict(const double *" in source else "float"
+
+
 def sections(source: str, name: str, command: list[str], predict: str = "int") -> Sections:
     """Code and constant data of a file that only predicts; what the C library adds is not in it."""
-    real = "double" if "_predict(const double *" in source else "float"
+    real = real_of(source)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "model.h").write_text(source)
@@ -194,9 +199,10 @@ def on_host(source: str, name: str, row: Any, n: int = 200) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "model.h").write_text(source)
-        values = ", ".join(f"{float(value)!r}f" for value in row)
+        real = real_of(source)
+        values = ", ".join(repr(float(value)) for value in row)
         (path / "main.c").write_text(
-            f'#include "model.h"\n#include <stdlib.h>\nstatic float x[] = {{{values}}};\n'
+            f'#include "model.h"\n#include <stdlib.h>\nstatic {real} x[] = {{{values}}};\n'
             f"__attribute__((noinline)) int run(void);\n"
             f"int run(void) {{ return {name}_predict(x); }}\n"
             "int main(int c, char **v) { volatile int a = 0; int n = atoi(v[c - 1]); while (n-- > 0) a += run(); "
@@ -236,7 +242,7 @@ def labels_on_host(source: str, name: str, rows: Any) -> np.ndarray:
 
 def microseconds(source: str, name: str, row: Any) -> float:
     """Time of one prediction on this computer, the least of a few rounds; each waits for the one before."""
-    real = "double" if "_predict(const double *" in source else "float"
+    real = real_of(source)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         (path / "model.h").write_text(source)

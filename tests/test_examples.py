@@ -33,7 +33,7 @@ def printed(name, capsys, *arguments, monkeypatch):
 def test_every_example_is_tested():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "demo.py", "reduce_an_svc.py", "classifier_in_few_bytes.py", "onnx_session.py", "web_page.py",
-        "smaller_libsvm_model.py",
+        "smaller_libsvm_model.py", "digits_in_c.py",
     }  # fmt: skip
 
 
@@ -145,3 +145,12 @@ def test_a_web_page(tmp_path, capsys, monkeypatch):
     assert found["empty"] == found["cleared"] == "?"
     assert found["drawn"] == 0
     assert (found["predicted"] == y).mean() > float(score) / 100 - 0.01
+def test_digits_in_c(capsys, monkeypatch):
+    out = printed("digits_in_c.py", capsys, monkeypatch=monkeypatch)
+    assert float(re.findall(r"Python: +([\d.]+)%", out)[0]) >= 97
+    assert int(re.findall(r"header: +(\d+) bytes", out)[0]) <= 2048
+    if shutil.which("cc") is None and shutil.which("gcc") is None:
+        assert "digits_predict(x)" in out
+        return
+    [(same, of)] = re.findall(r"the same answer as Python for (\d+) of (\d+)", out)
+    assert same == of
