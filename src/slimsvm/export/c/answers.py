@@ -257,16 +257,24 @@ def _votes(code: Code, readout: VotesReadout, n_classes: int) -> str:
         n=n_classes,
     )
     if readout.break_ties and not readout.one_for_each_pair:
-        code.buffer(2 * n_classes)
+        # sums as they are: squeezed, large ones would be equal
+        code.buffer(n_classes)
+        code.buffer(n_classes, "int32_t")
         return code.fill(
             """
-            int c, winner = 0;
-            $real scores[$n];
-            ${name}_by_class(out, scores);
-            for (c = 1; c < $n; c++) {
-                winner = scores[c] > scores[winner] ? c : winner;
+            int i, j, pair = 0, votes[$n] = {0};
+            $real sums[$n] = {0};
+            for (i = 0; i < $n; i++) {
+                for (j = i + 1; j < $n; j++, pair++) {
+                    votes[out[pair] >= 0 ? i : j]++;
+                    sums[i] = ${name}_finite(sums[i] + out[pair]);
+                    sums[j] = ${name}_finite(sums[j] - out[pair]);
+                }
             }
-            return winner;
+            for (i = 0, j = 1; j < $n; j++) {
+                i = votes[j] > votes[i] || (votes[j] == votes[i] && sums[j] > sums[i]) ? j : i;
+            }
+            return i;
             """,
             n=n_classes,
         )

@@ -19,7 +19,7 @@ NOTHING = {16: 40.0, 8: 17.0, 4: 17.0}
 NOTHING_FINE = 87.0
 # The finest grid that is useful, in bits below the step of the vectors, and the coarsest that counts as fine, by bits
 # of a number.
-FINEST, FINE = {16: 6, 8: 6, 4: 10}, {16: 0, 8: 1, 4: 4}
+FINEST, FINE = {16: 6, 8: 6, 4: 10}, {16: 0, 8: 3, 4: 6}
 # Rounding a row may move its image by so much, in units of the kernel; rows that would move more take 64 bits.
 MOVES = 2e-3
 # Rows whose products with the steps are up to so many times as large as those of the vectors take 32 bits.
