@@ -36,8 +36,8 @@ def quoted(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Text as it may stand inside a C comment, in ASCII."""
-    return text.encode("ascii", "backslashreplace").decode().replace("*/", "* /").replace("/*", "/ *")
+    """Text as it may stand inside a C comment: in ASCII, in one line, and without the end of the comment."""
+    return text.encode("unicode_escape").decode().replace("*/", "* /").replace("/*", "/ *")
 
 
 @dataclass
@@ -75,6 +75,8 @@ class Code:
         """Add an array of constants; an empty one has a zero that nobody reads."""
         ctype = ctype or self.real
         numbers = np.ravel(np.asarray(values)).tolist() or [0]
+        if self.progmem and ctype == self.real and not any(numbers):
+            numbers[0] = -0.0  # avr-gcc takes a table of zeros for one without a value
         body = textwrap.fill(", ".join(literal(value, ctype) for value in numbers), WIDTH - 4)
         place = f" {self.name.upper()}_FLASH" if self.progmem else ""
         full = f"static const {ctype} {self.name}_{name}[{len(numbers)}]{place} = {{\n"
