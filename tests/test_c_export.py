@@ -667,6 +667,7 @@ def test_the_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         ({"exp": "table", "number": "float64"}, "take 'libm'"),
         ({"threshold": np.nan}, "threshold must be a finite number"),
         ({"y": [1]}, "y is given without X"),
+        ({"X": np.zeros((3, 6)), "y": [1]}, "y has 1 entries, but X has another number of rows"),
     ],
 )
 def test_what_is_refused_is_said_in_a_sentence(options, message):

@@ -17,6 +17,7 @@ from ...model import Model
 from ...readout import DensityReadout, ValueReadout
 from ...rounding import checked
 from ...rows import as_rows
+from ...threads import one_blas_thread
 from ...words import count
 from . import fixed, floating
 from .answers import LABELS, n_scores, write_answers
@@ -132,7 +133,12 @@ def to_c(
     _check(whole, name=name, number=number, exp=exp, threshold=threshold)
     if y is not None and X is None:
         raise ValueError("y is given without X; give the rows it belongs to.")
-    ready, small = finished(whole, number, X, y)
+    if y is not None and len(y) != (X.shape[0] if hasattr(X, "shape") else len(X)):
+        raise ValueError(
+            f"y has {len(y)} entries, but X has another number of rows; give one entry for each row."
+        )
+    with one_blas_thread():
+        ready, small = finished(whole, number, X, y)
     code = Code(name, "double" if number == "float64" else "float", progmem)
     write_inputs(code, ready.inputs)
     floating.write_finite(code)
