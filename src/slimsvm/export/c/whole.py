@@ -17,9 +17,9 @@ from .text import dense_rows
 # outputs are wanted, all that float32 can hold counts.
 NOTHING = {16: 40.0, 8: 17.0, 4: 17.0}
 NOTHING_FINE = 87.0
-# The finest grid that is useful, in bits below the step of the vectors, and the coarsest that counts as fine, by bits
-# of a number.
-FINEST, FINE = {16: 6, 8: 6, 4: 10}, {16: 0, 8: 3, 4: 6}
+# The finest grid that is useful, in bits below the step of the vectors, the coarsest on which sums need not end early,
+# and the coarsest for which they need not have 64 bits, by bits of a number.
+FINEST, FINE, COARSEST = {16: 6, 8: 6, 4: 10}, {16: 0, 8: 3, 4: 6}, {16: 0, 8: 1, 4: 4}
 # Rounding a row may move its image by so much, in units of the kernel; rows that would move more take 64 bits.
 MOVES = 2e-3
 # Rows whose products with the steps are up to so many times as large as those of the vectors take 32 bits.
@@ -79,15 +79,10 @@ def grid_for(vectors: Whole, *, squares: bool, gamma: float, nothing: float) -> 
     ways = [(2**28, True, "int32_t", "int32_t", 0)]
     if squares:
         d = vectors.whole.shape[1]
+        room = min(2**15 - 1, isqrt((2**31 - 1) // max(1, d)))  # of which d squares fit
         narrow = [
-            (
-                min(2**15 - 1, isqrt((2**31 - 1) // max(1, d))),
-                False,
-                "int16_t",
-                "int32_t",
-                FINE[vectors.bits],
-            ),
-            (2**15 - 1, True, "int16_t", "int32_t", FINE[vectors.bits]),
+            (room, False, "int16_t", "int32_t", FINE[vectors.bits]),
+            (2**15 - 1, True, "int16_t", "int32_t", COARSEST[vectors.bits]),
         ]
         ways = [*(narrow if vectors.bits < 16 else []), (2**29, True, "int32_t", "int64_t", 0)]
     for room, ends, row, total, coarsest in ways:
