@@ -335,7 +335,7 @@ def test_very_narrow_and_very_wide_kernels(tmp_path):
     headers, rows = made_headers(
         [made_model(1, "sign", kernel="narrow"), made_model(2, "sign", kernel="wide")]
     )
-    answered(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+    answered(headers, rows, tmp_path, [*c_programs.C99, "-O0", *c_programs.SANITIZED])
 
 
 @pytest.mark.skipif(not HARD, reason="takes minutes; SLIMSVM_HARD=1, or make hard, runs it")
@@ -462,7 +462,7 @@ def test_digits_on_a_cortex_m3(digits, exp, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", [c_metal.CORTEX_M3, c_metal.ATMEGA, ["clang", *c_programs.C99[1:], "-O2"]]
+    "command", [c_metal.CORTEX_M3, c_metal.ATMEGA, ["clang", *c_programs.C99[1:], "-O0"]]
 )
 def test_headers_compile_for_other_processors_too(command, tmp_path):
     c_programs.tool(command[0])
