@@ -145,6 +145,8 @@ def test_a_web_page(tmp_path, capsys, monkeypatch):
     assert found["empty"] == found["cleared"] == "?"
     assert found["drawn"] == 0
     assert (found["predicted"] == y).mean() > float(score) / 100 - 0.01
+
+
 def test_digits_in_c(capsys, monkeypatch):
     out = printed("digits_in_c.py", capsys, monkeypatch=monkeypatch)
     assert float(re.findall(r"Python: +([\d.]+)%", out)[0]) >= 97

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from .errors import SlimsvmError as SlimsvmError
     from .evaluation import vector_path as vector_path
     from .expansion import KernelExpansion as KernelExpansion
+    from .export.c import to_c as to_c
     from .export.javascript import to_js as to_js
     from .export.libsvm import to_libsvm as to_libsvm
     from .export.onnx import to_onnx as to_onnx
-    from .export.c import to_c as to_c
     from .methods.compact.estimators import CompactSVC as CompactSVC
     from .methods.compact.estimators import CompactSVR as CompactSVR
     from .methods.density.estimators import SparseKernelDensity as SparseKernelDensity

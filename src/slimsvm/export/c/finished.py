@@ -14,9 +14,9 @@ from ...expansion import KernelExpansion
 from ...kernels import Linear
 from ...linalg import cholesky_factor
 from ...losses import SquaredHinge
-from ...methods.compact.shipped import shipped
 from ...model import Model
 from ...readout import DensityReadout, FeaturesReadout, LargestReadout, Readout, SignReadout, ValueReadout
+from ...refinement.shipped import shipped
 from ...rounding import BITS, Rounded, rounded, rounded_geometry
 from ...rows import Array, Rows, as_rows, dense
 from ...training import TrainingSet

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...adapters.whole import as_model
-from ...kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
+from ...atomic import write_whole
 from ...model import Model
 from ...readout import DensityReadout, ValueReadout
 from ...rounding import checked
 from ...rows import as_rows
 from ...threads import one_blas_thread
 from ...words import count
+from ..geometry import check_exportable
 from . import fixed, floating
 from .answers import LABELS, n_scores, write_answers
 from .finished import finished, score_of
@@ -153,18 +152,13 @@ def to_c(
     source = _text(code, ready, number, selftest, score, answered, threshold)
     header = CHeader(name, number, source, code.flash_bytes, code.ram_bytes, score, answered, ready)
     if path is not None:
-        write_text(Path(path), source)
+        write_whole(path, source.encode("ascii"))
     return header
 
 
 def _check(model: Model, *, name: str, number: str, exp: str, threshold: float | None) -> None:
-    kernel = model.expansion.kernel
-    if not isinstance(kernel, RBF | Laplacian | Linear | Polynomial | Sigmoid):
-        raise ValueError(
-            f"a model with the kernel {kernel!r} cannot be written in C: only 'rbf', 'laplacian', 'linear', 'poly' and "
-            "'sigmoid' can."
-        )
-    checked(number, kernel)
+    check_exportable(model, "to_c")
+    checked(number, model.expansion.kernel)
     if not (isinstance(name, str) and NAME.match(name)) or name in RESERVED:
         raise ValueError(f"name must be a name in C, letters, digits and underscores, got {name!r}.")
     if exp not in ("libm", "table"):
@@ -277,24 +271,3 @@ def _progmem(big: str) -> str:
         f"#define {big}_REAL(p) pgm_read_float(p)", *avr,
         "#else", f"#define {big}_FLASH", f"#define {big}_REAL(p) (*(p))", *plain, "#endif",
     ])  # fmt: skip
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: to a temporary name, synced, renamed."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

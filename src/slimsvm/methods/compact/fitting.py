@@ -14,6 +14,7 @@ from ...errors import BudgetError
 from ...expansion import KernelExpansion
 from ...kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_gamma
 from ...refinement import RbfModel
+from ...refinement.shipped import shipped
 from ...rows import Array, Rows
 from ...training import Trained, TrainingSet
 from ...words import count
@@ -29,7 +30,6 @@ from .plan import LARGEST, metrics_in_question
 from .scaling import can_be_dense, spread_of
 from .search import BETTER, choose
 from .selected import RowModel, SelectedRows
-from .shipped import shipped
 from .trial import Trial
 
 # Features whose variances are within this factor are on one scale already.

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...expansion import KernelExpansion
-from ...refinement import SmoothLoss, fit_coefficients, kernel_blocks
-from ...rounding import BITS, rounded, rounded_geometry
-from ...rows import Array
-from ...training import TrainingSet
+from ..expansion import KernelExpansion
+from ..rounding import BITS, rounded, rounded_geometry
+from ..rows import Array
+from ..training import TrainingSet
+from . import SmoothLoss, fit_coefficients, kernel_blocks
 
 # Iterations of L-BFGS for the coefficients.
 ITERATIONS = 100
