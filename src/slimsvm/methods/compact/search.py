@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,6 +133,14 @@ class _Curve:
         )
 
 
+class _Found(NamedTuple):
+    """The best setting of a metric, its errors, and the size they are of."""
+
+    setting: Setting
+    errors: Array
+    size: int
+
+
 class _Search:
     """The search; `setting` and `size` are the best so far, and `at` says where they were found."""
 
@@ -145,7 +153,7 @@ class _Search:
         self.size = 1
         self.at: tuple[_Curve, int] | None = None  # where it was found
         self.table: Table = []
-        self._settings: dict[tuple[str, int, int], tuple[Setting, Array]] = {}
+        self._settings: dict[tuple[str, int, int], _Found] = {}
 
     def prepare(self, run: Any, score: Any) -> None:
         """Ridge regression, the plan, and the folds."""
@@ -227,32 +235,35 @@ class _Search:
         """The best setting of each metric that is still in question, the simplest first."""
         assert self.trial is not None
         trial = self.trial
-        left: list[tuple[Setting, Array]] = []
+        left: list[_Found] = []
         for metric in self.plan.metrics:
             scalings = self._scalings(metric, limits)
             if not scalings:
                 continue
-            rival = left[-1][1] if left else None
-            best: tuple[Setting, Array] | None = None
+            rival = left[-1] if left else None
+            best: _Found | None = None
             for scaling in scalings:
-                found = self._climbed(metric, scaling, limits, rival)
-                if found is not None and (best is None or trial.mean(found[1]) < trial.mean(best[1])):
-                    best = found
-                    rival = found[1]
+                found = self._best_from(metric, scaling, limits, rival)
+                if found is not None and (best is None or trial.mean(found.errors) < trial.mean(best.errors)):
+                    best = rival = found
             if best is None:
                 self.report(f"{metric}: given up")
                 continue
-            setting, errors = best
+            setting, errors = best.setting, best.errors
             self.report(
                 f"{metric}: width {setting.width:.3g}, C {1 / setting.penalty:.3g}, scaling {setting.scaling}: error "
                 f"{trial.mean(errors):.4g}"
             )
-            if left and trial.mean(errors) > trial.mean(left[-1][1]):
+            if left and trial.mean(errors) > trial.mean(left[-1].errors):
                 continue  # learns more for nothing
-            if left and trial.clearly_better(errors, left[-1][1], BETTER) and not self._much_worse(errors):
+            if (
+                left
+                and trial.clearly_better(errors, left[-1].errors, BETTER)
+                and not self._much_worse(errors)
+            ):
                 left = []
-            left.append((setting, errors))
-        return [setting for setting, _ in left]
+            left.append(best)
+        return [found.setting for found in left]
 
     def _scalings(self, metric: str, limits: Limits) -> list[int]:
         """Where a metric begins: the spread of each feature is never left out where each has its width."""
@@ -267,27 +278,25 @@ class _Search:
             return [self.scaling] + [other for other in allowed if limits.budgets[other][metric] > most]
         return allowed
 
-    def _climbed(
-        self, metric: str, scaling: int, limits: Limits, rival: Array | None
-    ) -> tuple[Setting, Array] | None:
-        """The best setting among ridge regression's and its neighbours, with its errors.
-
-        None where the first one is clearly worse than `rival`.
-        """
+    def _best_from(self, metric: str, scaling: int, limits: Limits, rival: _Found | None) -> _Found | None:
+        """The best setting among ridge regression's and its neighbours; None where the first is clearly worse."""
         assert self.trial is not None
         trial = self.trial
-        setting = self._start(metric, scaling)
-        size = self._compared(setting, min(self.plan.compared, limits.allowed(setting)), limits)
+        setting, errors = self._start(metric, scaling), None if rival is None else rival.errors
+        size = min(self.plan.compared, limits.allowed(setting))
+        if rival is not None and rival.size == size and trial.against(setting, size, errors) is None:
+            return None
+        size = self._compared(setting, size, limits)
         known = self._settings.get((metric, scaling, size))
         if known is not None:
             return known
-        errors = trial.against(setting, size, rival)
-        if errors is None or (rival is not None and trial.clearly_better(rival, errors, BETTER)):
+        own = trial.against(setting, size, errors)
+        if own is None or (errors is not None and trial.clearly_better(errors, own, BETTER)):
             return None
         if not self.plan.trusted:
-            setting, errors = self._best_near(setting, errors, size)
-        self._settings[metric, scaling, size] = setting, errors
-        return setting, errors
+            setting, own = self._best_near(setting, own, size)
+        found = self._settings[metric, scaling, size] = _Found(setting, own, size)
+        return found
 
     def _best_near(self, setting: Setting, errors: Array, size: int) -> tuple[Setting, Array]:
         """The best neighbour of a setting if it is clearly better than the setting, with its errors."""
