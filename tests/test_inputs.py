@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -106,3 +107,9 @@ def test_bad_inputs_get_a_sentence():
         Inputs(2, columns=(Column(2),))
     with pytest.raises(ValueError, match=r"must be finite"):
         Column(0, scale=np.inf)
+
+
+def test_an_estimator_that_is_not_fitted_is_said_to_be_so():
+    for estimator in (EmpiricalSVC(), SVC(), make_pipeline(StandardScaler(), EmpiricalSVC())):
+        with pytest.raises(NotFittedError):
+            as_model(estimator)

@@ -48,9 +48,12 @@ def as_model(estimator: Any) -> Model:
         raise TypeError(
             "ZeroNormSelector is no model to write or read: it selects features and has no vectors."
         )
-    if not isinstance(estimator, Pipeline):
-        return estimator.model_ if hasattr(type(estimator), "model_") else as_reducible(estimator).model
+    if not hasattr(type(estimator), "model_") and not isinstance(estimator, Pipeline):
+        return as_reducible(estimator).model
     check_is_fitted(estimator)
+    if not isinstance(estimator, Pipeline):
+        whole: Model = estimator.model_
+        return whole
     *before, (_, last) = estimator.steps
     model = as_model(last)
     before = [step for _, step in before if not _does_nothing(step)]
