@@ -63,7 +63,7 @@ def test_a_network_has_nearly_as_many_numbers_as_it_should(n_features, n_outputs
 
 def test_the_numbers_of_a_network_are_those_of_scikit_learn():
     X, y = np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 4
-    network = MLPClassifier(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=10_000).fit(X, y)
+    network = MLPClassifier((5,), solver="lbfgs", alpha=1.0, max_iter=10_000, random_state=0).fit(X, y)
     numbers = sum(array.size for array in (*network.coefs_, *network.intercepts_))
     assert numbers == compact_peers.network_numbers(5, n_features=3, n_outputs=4)
 
