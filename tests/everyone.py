@@ -45,10 +45,12 @@ WRAPPED = {
     "Reduced OneClassSVM": lambda: Reduced(OneClassSVM(), max_vectors=8),
 }
 
+# What is made around a machine, and what comes before one.
+NO_MACHINES = ("Reduced", "TableEncoder")
 KINDS = {
     name: kind
     for name in slimsvm.__all__
-    if inspect.isclass(kind := getattr(slimsvm, name)) and hasattr(kind, "fit") and kind is not Reduced
+    if inspect.isclass(kind := getattr(slimsvm, name)) and hasattr(kind, "fit") and name not in NO_MACHINES
 }
 NAMES = [*KINDS, *WRAPPED]
 # The methods through which a fitted model answers.

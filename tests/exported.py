@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import everyone
 import reference
-from slimsvm import CompactSVC, CompactSVR, KernelExpansion, Model, reduce
+from slimsvm import CompactSVC, CompactSVR, KernelExpansion, Model, TableEncoder, reduce
 from slimsvm.adapters.whole import as_model
 from slimsvm.inputs import Inputs
 from slimsvm.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
@@ -197,6 +198,17 @@ def inputs() -> Iterator[tuple[Case, Any]]:
     only = table[["kind", "X"]]
     pipe = make_pipeline(OneHotEncoder(), SVC(gamma=0.5)).fit(only, y)
     yield Case("texts only", as_model(pipe), only), only
+    holes = table.assign(size=table["size"] - 9999.0, kind=table["kind"].astype(object))
+    holes.loc[::7, "size"] = np.nan
+    holes.loc[3::9, "door"] = np.nan
+    holes.loc[5::11, "kind"] = None
+    for kernel in ("rbf", "linear"):
+        pipe = make_pipeline(TableEncoder(impute=True), StandardScaler(), SVC(kernel=kernel, gamma=0.3))
+        yield Case(f"{kernel} with holes", as_model(pipe.fit(holes, y)), holes), holes
+    some = holes[["size", "door"]].assign(size=table["size"] - 9999.0)
+    imputer = ColumnTransformer([("door", SimpleImputer(), ["door"])], remainder="passthrough")
+    pipe = make_pipeline(imputer, StandardScaler(), SVC(gamma=0.3)).fit(some, y)
+    yield Case("holes in one column", as_model(pipe), some), some
     for scaler in (StandardScaler(), MinMaxScaler((-1, 1))):
         for kernel in KERNELS[:1] + KERNELS[2:]:
             X = (rng.standard_normal((60, 3)) * [1.0, 100.0, 1e-3] + [1e4, 0.0, 5.0]).astype(np.float32)

@@ -23,6 +23,7 @@ from sklearn.svm import SVC
 import c_programs
 import c_reference
 import everyone
+import exported
 import reference
 from slimsvm import LSSVC, LSSVR, CompactSVC, FixedSizeLSSVC, KernelExpansion, Model, to_c
 from slimsvm.budget import stored_bytes
@@ -582,6 +583,18 @@ def test_scalers_and_categories_are_folded_in(tmp_path):
         assert (np.abs(each.scores - wanted) <= error).all(), header
         assert each.selftest == 0
     np.testing.assert_allclose(found[0].scores[:, 0], fitted.decision_function(table), atol=1e-9)
+
+
+def test_something_is_put_in_the_place_of_missing_values(tmp_path):
+    for i, (case, table) in enumerate(exported.inputs()):
+        if "holes" not in case.name:
+            continue
+        header = to_c(case.model, name=f"m{i}", number="float64")
+        raw = raw_numbers(case.model.inputs, table)
+        assert np.isnan(raw).any()
+        [found] = c_programs.run([header], [raw], tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+        np.testing.assert_allclose(found.scores[:, 0], case.model.outputs(table)[:, 0], atol=1e-9)
+        assert found.selftest == 0
 
 
 def test_names_cannot_leave_their_place(tmp_path):

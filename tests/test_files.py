@@ -29,7 +29,7 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import everyone
 import slimsvm
-from slimsvm import KernelExpansion, Model, ModelFormatError, Reduced, atomic, reduce
+from slimsvm import KernelExpansion, Model, ModelFormatError, Reduced, TableEncoder, atomic, reduce
 from slimsvm.adapters.slim import slim
 from slimsvm.adapters.whole import as_model
 from slimsvm.budget import stored_bytes
@@ -228,6 +228,18 @@ def test_classes_of_truth_values_come_back():
     assert model.classes_.dtype == bool
     with pytest.raises(ModelFormatError, match="classes of this model cannot be saved"):
         content_for(slim(replace(as_model(SVC().fit(Z, y > 0)), readout=SignReadout(np.array([None, 1])))))
+
+
+def test_a_table_with_holes_comes_back():
+    holes = TABLE_OF_ROWS.astype(object)
+    holes.iloc[::5, 0] = None
+    holes.iloc[1::7, 1] = np.nan
+    pipe = make_pipeline(TableEncoder(impute=True), StandardScaler(), SVC()).fit(holes, y)
+    loaded = again(pipe)
+    assert loaded.model.inputs == as_model(pipe).inputs
+    assert len(loaded.model.inputs.fill) == holes.shape[1]
+    np.testing.assert_allclose(loaded.decision_function(holes), pipe.decision_function(holes), atol=1e-12)
+    assert (loaded.predict(holes) == pipe.predict(holes)).all()
 
 
 def test_a_pipeline_becomes_one_model():

@@ -71,7 +71,9 @@ def test_there_are_few_fit_bodies():
         for kind in ast.walk(ast.parse(path.read_text()))
         if isinstance(kind, ast.ClassDef)
         for node in kind.body
-        if isinstance(node, ast.FunctionDef) and node.name == "fit"
+        if isinstance(node, ast.FunctionDef)
+        and node.name == "fit"
+        and kind.name != "TableEncoder"  # no machine
     ]
     assert 1 <= len(fits) <= MOST_FITS, fits
 

@@ -74,7 +74,7 @@ def in_node(jobs, folder: Path):
 def code_of(text: str) -> str:
     """A module without its numbers, names and labels."""
     text = re.sub(r'\b(numbers|nibbles)\("[^"]*"', r"\1(", text)
-    named = r"^((?:(?:export )?const )?(?:name|classes|featureNames|columns|allowed|series|offset)=).*([,;])$"
+    named = r"^((?:(?:export )?const )?(?:name|classes|featureNames|columns|allowed|fill|series|offset)=).*([,;])$"
     return re.sub(named, r"\1\2", text, flags=re.MULTILINE)
 
 
@@ -98,7 +98,10 @@ def as_arrays(case, found):
 
 
 def rows_of(case):
-    return case.rows.tolist() if isinstance(case.rows, np.ndarray) else case.rows.to_numpy().tolist()
+    if isinstance(case.rows, np.ndarray):
+        return case.rows.tolist()
+    # JSON has no NaN
+    return [[None if x != x else x for x in row] for row in case.rows.to_numpy().tolist()]
 
 
 def compare(cases, folder, number="float64"):

@@ -85,7 +85,7 @@ def test_pipelines_fold_in(number):
             check(case, answers(proto, {"X": table.astype(number)}), number)
             continue
         texts = [name for name in table if table[name].dtype != float]
-        feeds = {name: table[[name]].to_numpy().astype(object) for name in texts}
+        feeds = {name: table[[name]].fillna("").to_numpy().astype(object) for name in texts}
         if "X" in feeds:
             feeds["column X"] = feeds.pop("X")
         numeric = table.drop(columns=texts).to_numpy()

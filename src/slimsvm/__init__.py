@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .adapters.libsvm import from_libsvm as from_libsvm
     from .adapters.reduce import reduce as reduce
     from .adapters.reduced import Reduced as Reduced
+    from .adapters.table_encoder import TableEncoder as TableEncoder
     from .errors import BudgetError as BudgetError
     from .errors import DataFormatError as DataFormatError
     from .errors import ModelFormatError as ModelFormatError
@@ -93,6 +94,7 @@ _HOMES = {
     "from_libsvm": "adapters.libsvm",
     "reduce": "adapters.reduce",
     "Reduced": "adapters.reduced",
+    "TableEncoder": "adapters.table_encoder",
     "BudgetError": "errors",
     "DataFormatError": "errors",
     "ModelFormatError": "errors",

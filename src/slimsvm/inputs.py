@@ -14,6 +14,25 @@ from .rows import Array, Rows, as_rows, dense, scale_columns
 Category: TypeAlias = str | int | float | bool
 
 
+def is_missing(values: Array) -> Array:  # (n,)
+    """Which values of a column are None, NaN or a table's own sign for that.
+
+    Examples
+    --------
+    >>> is_missing(np.array([1, None, "", float("nan")], dtype=object)).tolist()
+    [False, True, False, True]
+    """
+    if values.dtype.kind in "iub":
+        return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    # only a NaN differs from itself, and of pandas' NA not even that is known
+    return np.array(
+        [x is None or type(x).__name__ in ("NAType", "NaTType") or x != x for x in values.tolist()],
+        dtype=bool,
+    )
+
+
 @dataclass(frozen=True)
 class Column:
     """One number of a row as the expansion sees it: (u - shift) * scale.
@@ -52,28 +71,53 @@ class Inputs:
     allowed : tuple of (int, tuple of categories)
         Columns of categories, by number, with all values they may have: any other is an error. A value of a column that
         is not here and equals no category belongs to none.
+    fill : tuple of (int, number or category)
+        Columns, by number, with what takes the place of a missing value (None, NaN). In any other column a missing
+        value is an error.
 
     Examples
     --------
-    >>> raw = Inputs(2, columns=(Column(0, shift=1.0, scale=2.0), Column(1, "red"), Column(1, "blue")))
-    >>> raw(np.array([[3.0, "blue"], [1.5, "green"]], dtype=object))
+    >>> columns = Column(0, shift=1.0, scale=2.0), Column(1, "red"), Column(1, "blue")
+    >>> raw = Inputs(2, columns=columns, fill=((0, 2.0),))
+    >>> raw(np.array([[3.0, "blue"], [None, "green"]], dtype=object))
     array([[4., 0., 1.],
-           [1., 0., 0.]])
+           [2., 0., 0.]])
     """
 
     n_features: int
     names: tuple[str, ...] | None = None
     columns: tuple[Column, ...] | None = None
     allowed: tuple[tuple[int, tuple[Category, ...]], ...] = ()
+    fill: tuple[tuple[int, Category], ...] = ()
 
     def __post_init__(self) -> None:
         if self.names is not None and len(self.names) != self.n_features:
             raise ValueError(
                 f"names has {len(self.names)} entries, but there are {self.n_features} features."
             )
-        sources = [column.source for column in self.columns or ()] + [source for source, _ in self.allowed]
+        sources = [column.source for column in self.columns or ()]
+        sources += [source for source, _ in (*self.allowed, *self.fill)]
         if sources and not 0 <= min(sources) <= max(sources) < self.n_features:
             raise ValueError(f"columns come from outside 0 .. {self.n_features - 1}.")
+        self._check_fill()
+
+    def _check_fill(self) -> None:
+        """Refuse what a column cannot have."""
+        if self.fill and self.columns is None:
+            raise ValueError(
+                "fill needs columns: a row that is taken as it is has nothing in place of a value."
+            )
+        kinds = {column.source: column.category is not None for column in self.columns or ()}
+        allowed = dict(self.allowed)
+        for source, value in self.fill:
+            if kinds.get(source):
+                fits = source not in allowed or value in allowed[source]
+            else:
+                fits = not isinstance(value, str) and bool(np.isfinite(value))
+            if not fits:
+                raise ValueError(
+                    f"{value!r} cannot take the place of a value of column {self.name_of(source)}."
+                )
 
     @property
     def n_numbers(self) -> int:
@@ -107,8 +151,13 @@ class Inputs:
         X = self._raw(X)
         if self.has_categories or X.dtype.kind not in "fiub":
             X = dense(X)
-            return (np.column_stack([self._values(X, column) for column in self.columns]) - shift) * scale
-        X = as_rows(X)
+            known = {j: self._column(X, j) for j in set(source.tolist())}
+            numbers = np.empty((len(X), len(self.columns)))
+            for k, column in enumerate(self.columns):
+                value, raw = column.category, known[column.source]
+                numbers[:, k] = raw if value is None else raw == value
+            return (numbers - shift) * scale
+        X = self._filled(X)
         if sparse.issparse(X) and not shift.any():
             return scale_columns(as_rows(X[:, source]), scale)
         numbers = (dense(X)[:, source] - shift) * scale
@@ -127,17 +176,41 @@ class Inputs:
             raise ValueError(f"X must have the shape (rows, {self.n_features}), got {X.shape}.")
         return X
 
-    def _values(self, X: Array, column: Column) -> Array:  # (n,)
-        """What the expansion sees of a raw column, before shift and scale."""
-        raw, name = X[:, column.source], self.name_of(column.source)
-        if column.category is not None:
-            allowed = dict(self.allowed).get(column.source)
+    def _filled(self, X: Any) -> Rows:
+        """Rows of numbers, something in place of the missing ones."""
+        if X.dtype.kind != "f" or not np.isnan(X.data if sparse.issparse(X) else X).any():
+            return as_rows(X)
+        X, fill = dense(X).copy(), dict(self.fill)
+        for j in {column.source for column in self.columns or ()}:
+            missing = np.isnan(X[:, j])
+            if missing.any():
+                X[missing, j] = self._in_place_of(missing, j, fill)
+        return as_rows(X)
+
+    def _in_place_of(self, missing: Array, source: int, fill: dict[int, Category]) -> Category:
+        """What takes the place of the missing values of a column; an error if nothing does."""
+        if source not in fill:
+            raise ValueError(
+                f"X has no value (NaN or None) in column {self.name_of(source)}, row {int(np.argmax(missing))}, and "
+                "the model has nothing to put there: train it with TableEncoder(impute=True), or fill the column first."
+            )
+        return fill[source]
+
+    def _column(self, X: Array, source: int) -> Array:  # (n,)
+        """A raw column, complete and checked: categories as they are, otherwise numbers."""
+        raw, name = X[:, source], self.name_of(source)
+        missing = is_missing(raw)
+        if missing.any():
+            raw = raw.astype(object)
+            raw[missing] = self._in_place_of(missing, source, dict(self.fill))
+        if any(column.source == source and column.category is not None for column in self.columns or ()):
+            allowed = dict(self.allowed).get(source)
             strange = [] if allowed is None else [value for value in raw.tolist() if value not in allowed]
             if strange:
                 raise ValueError(
                     f"X has the value {strange[0]!r} in column {name}, which is none of its categories."
                 )
-            return np.asarray(raw == column.category, dtype=np.float64)
+            return raw
         try:
             return np.asarray(raw, dtype=np.float64)
         except (TypeError, ValueError):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -21,8 +23,9 @@ from ..inputs import Category, Column, Inputs
 from ..methods.zero_norm.selector import ZeroNormSelector
 from ..model import Model
 from .models import as_reducible
+from .table_encoder import TableEncoder
 
-FOLDED = "StandardScaler, MinMaxScaler, MaxAbsScaler, OneHotEncoder, ColumnTransformer"
+FOLDED = "TableEncoder, StandardScaler, MinMaxScaler, MaxAbsScaler, OneHotEncoder, SimpleImputer, ColumnTransformer"
 
 
 def as_model(estimator: Any) -> Model:
@@ -32,7 +35,7 @@ def as_model(estimator: Any) -> Model:
     ----------
     estimator : fitted estimator, Pipeline, KernelExpansion or Model
         Everything `slimsvm.reduce` takes, `SparseKernelDensity`, and what `reduce` gives back. A pipeline may have
-        scalers, one-hot encoders and column transformers of these before its last step.
+        a TableEncoder, scalers, one-hot encoders, imputers and column transformers of these before its last step.
 
     Returns
     -------
@@ -117,6 +120,10 @@ def _after(step: Any, inputs: Inputs) -> Inputs:
         return inputs
     if isinstance(step, OneHotEncoder):
         return _encoded(step, inputs)
+    if isinstance(step, SimpleImputer):
+        return _imputed(step, inputs)
+    if isinstance(step, TableEncoder):
+        return _from_table(step, inputs)
     given = inputs.columns or ()
     d = len(given)
     if isinstance(step, StandardScaler):
@@ -164,10 +171,54 @@ def _encoded(step: Any, inputs: Inputs) -> Inputs:
     return replace(inputs, columns=tuple(columns), allowed=tuple(sorted(allowed.items())))
 
 
+def _from_table(step: TableEncoder, inputs: Inputs) -> Inputs:
+    """What the encoder found, of the columns it was given."""
+    given = inputs.columns or ()
+    if any(column != Column(column.source) for column in given):
+        raise TypeError(
+            "a TableEncoder after another step cannot be folded into the model; make it the first."
+        )
+    found, source = step.inputs_, [column.source for column in given]
+    assert found.columns is not None
+    return replace(
+        inputs,
+        columns=tuple(replace(column, source=source[column.source]) for column in found.columns),
+        allowed=_by_column(inputs.allowed, [(source[j], values) for j, values in found.allowed]),
+        fill=_by_column(inputs.fill, [(source[j], value) for j, value in found.fill]),
+    )
+
+
+def _imputed(step: Any, inputs: Inputs) -> Inputs:
+    given = inputs.columns or ()
+    missing_is = step.missing_values
+    if step.add_indicator or not (missing_is is None or missing_is != missing_is):
+        raise TypeError(
+            "a SimpleImputer with an indicator, or of other missing values than NaN and None, cannot be folded into "
+            "the model."
+        )
+    if any(column.category is not None or column.shift or column.scale != 1 for column in given):
+        raise TypeError(
+            "a SimpleImputer after another step cannot be folded into the model; make it the first."
+        )
+    if any(value != value for value in step.statistics_):
+        raise TypeError("a SimpleImputer that leaves columns out cannot be folded into the model.")
+    fill = [
+        (column.source, _plain_category(value)) for column, value in zip(given, step.statistics_, strict=True)
+    ]
+    return replace(inputs, fill=_by_column(inputs.fill, fill))
+
+
+def _by_column(
+    before: Iterable[tuple[int, Any]], new: Iterable[tuple[int, Any]]
+) -> tuple[tuple[int, Any], ...]:
+    """Both, each column once."""
+    return tuple(sorted({**dict(before), **dict(new)}.items()))
+
+
 def _side_by_side(step: Any, inputs: Inputs) -> Inputs:
     assert inputs.columns is not None
     columns: list[Column] = []
-    allowed = dict(inputs.allowed)
+    allowed, fill = dict(inputs.allowed), dict(inputs.fill)
     slices = {name: part for name, part in step.output_indices_.items() if part.stop > part.start}
     for name, transformer, chosen in step.transformers_:
         if name not in slices or (isinstance(transformer, str) and transformer == "drop"):
@@ -178,7 +229,13 @@ def _side_by_side(step: Any, inputs: Inputs) -> Inputs:
         assert made.columns is not None
         columns += made.columns
         allowed |= dict(made.allowed)
-    return replace(inputs, columns=tuple(columns), allowed=tuple(sorted(allowed.items())))
+        fill |= dict(made.fill)
+    return replace(
+        inputs,
+        columns=tuple(columns),
+        allowed=tuple(sorted(allowed.items())),
+        fill=tuple(sorted(fill.items())),
+    )
 
 
 def _column_numbers(step: Any, chosen: Any, d: int) -> list[int]:

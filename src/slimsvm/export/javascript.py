@@ -210,7 +210,10 @@ def _inputs(inputs: Inputs) -> Iterator[str]:
     yield f"const columns = {_json([_column(column) for column in inputs.columns])};\n"
     if inputs.allowed:
         yield f"const allowed = {_json(list(inputs.allowed))};\n"
-    yield parts.COLUMNS_ROW % (parts.ALLOWED if inputs.allowed else "")
+    if inputs.fill:
+        yield f"const fill = new Map({_json(list(inputs.fill))});\n"
+    steps = (parts.FILL if inputs.fill else "") + (parts.ALLOWED if inputs.allowed else "")
+    yield parts.COLUMNS_ROW % steps
 
 
 def _column(column: Column) -> list[Any]:

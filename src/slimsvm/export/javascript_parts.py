@@ -55,6 +55,10 @@ const read = (row) => {
 };
 """
 
+FILL = """\
+  row = row.map((u, j) => ((u == null || u !== u) && fill.has(j) ? fill.get(j) : u));
+"""
+
 ALLOWED = """\
   for (const [j, known] of allowed)
     if (!known.includes(row[j])) fail(`${called(j)} has ${row[j]}, none of its categories`);

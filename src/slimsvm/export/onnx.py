@@ -129,8 +129,11 @@ def written(g: Graph, model: Model, layout: Layout, X: str = "X") -> dict[str, s
 
 def _raw_columns(g: Graph, inputs: Inputs, layout: Layout, X: str) -> tuple[str, Array]:
     """Columns before shift and scale, and for each the number it has in the expansion."""
-    columns = columns_of(inputs)
+    columns, fill = columns_of(inputs), dict(inputs.fill)
     place = {source: j for j, source in enumerate(layout.numeric)}
+    if any(j in fill for j in layout.numeric):  # a missing number is NaN
+        instead = g.number([float(fill.get(j, np.nan)) for j in layout.numeric])
+        X = g.add("Where", g.add("IsNaN", X), instead, X)
     plain = [j for j, column in enumerate(columns) if column.category is None]
     numbers = [
         j for j, column in enumerate(columns)
@@ -147,6 +150,9 @@ def _raw_columns(g: Graph, inputs: Inputs, layout: Layout, X: str) -> tuple[str,
         parts.append(g.cast(same, g.dtype))
         order += numbers
     for source, name in layout.texts:
+        if source in fill:  # a missing text is empty
+            empty = g.add("Equal", name, np.array([[""]], dtype=object))
+            name = g.add("Where", empty, np.array([[fill[source]]], dtype=object), name)
         mine = [j for j, column in enumerate(columns) if column.source == source]
         texts = np.array([[columns[j].category for j in mine]], dtype=object)
         parts.append(g.cast(g.add("Equal", name, texts), g.dtype))

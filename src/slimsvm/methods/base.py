@@ -191,10 +191,19 @@ class KernelEstimator(TrainedEstimator):
 
     def _checked(self, X: Any, y: Any, **options: Any) -> Any:
         """X, or X and y, as training takes them."""
-        checked = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-            accept_large_sparse=True, **options,
-        )  # fmt: skip
+        try:
+            checked = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+                accept_large_sparse=True, **options,
+            )  # fmt: skip
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            name = type(self).__name__
+            raise ValueError(
+                f"X has texts ({error}), and {name} takes numbers: put a TableEncoder before it, as in "
+                f"make_pipeline(TableEncoder(), {name}())."
+            ) from None
         rows = as_rows(checked if isinstance(y, str) else checked[0])
         if self._is_precomputed and rows.shape[0] != rows.shape[1]:
             raise ValueError(

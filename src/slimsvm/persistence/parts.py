@@ -66,13 +66,15 @@ def write_inputs(inputs: Inputs, writer: Writer) -> dict[str, Any]:
         ]
         stored["columns"] = {"n": len(inputs.columns), "categories": categories}
     stored["allowed"] = [[source, writer.value(list(values), "")] for source, values in inputs.allowed]
+    if inputs.fill:
+        stored["fill"] = [[source, writer.value(value, "")] for source, value in inputs.fill]
     return stored
 
 
 def read_inputs(stored: Any, reader: Reader) -> Inputs:
     """The inputs that were written."""
     what = "the inputs"
-    entry = checks.table(stored, what, ("n_features", "names", "columns", "allowed"))
+    entry = checks.table(stored, what, ("n_features", "names", "columns", "allowed"), ("fill",))
     n = checks.whole(entry["n_features"], f"{what}: n_features", 1)
     names = entry["names"]
     if names is not None:
@@ -85,8 +87,12 @@ def read_inputs(stored: Any, reader: Reader) -> Inputs:
         source, values = checks.listed(pair, f"{what}: allowed", 2)
         values = [_category(reader, value) for value in checks.listed(values, f"{what}: allowed")]
         allowed.append((checks.whole(source, f"{what}: allowed"), tuple(values)))
+    fill = []
+    for pair in checks.listed(entry.get("fill", []), f"{what}: fill"):
+        source, value = checks.listed(pair, f"{what}: fill", 2)
+        fill.append((checks.whole(source, f"{what}: fill"), _category(reader, value)))
     try:
-        return Inputs(n, names, columns, tuple(allowed))
+        return Inputs(n, names, columns, tuple(allowed), tuple(fill))
     except ValueError as error:
         raise ModelFormatError(f"{what} do not fit together: {checks.said(error)}") from None
 

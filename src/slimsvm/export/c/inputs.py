@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...inputs import Category, Column, Inputs
+from ...inputs import Category, Column, Inputs, is_missing
 from .text import Code, smallest_unsigned
 
 # A shift of so many spreads loses digits in float32: what is left of it is taken off as a second number.
@@ -31,7 +31,7 @@ def category_number(category: Category, among: tuple[Category, ...]) -> float:
 
 
 def raw_numbers(inputs: Inputs, X: Any) -> Any:  # (n, n_features)
-    """Raw rows as C takes them: text as its place in the list of its column."""
+    """Raw rows as C takes them: text as its place in the list of its column, NaN where a value is missing."""
     if inputs.columns is None:
         return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
     raw = inputs._raw(X)
@@ -39,12 +39,13 @@ def raw_numbers(inputs: Inputs, X: Any) -> Any:  # (n, n_features)
     lists = categories_of(inputs)
     out = np.empty(raw.shape)
     for j in range(raw.shape[1]):
-        among = lists.get(j, ())
+        among, missing = lists.get(j, ()), is_missing(raw[:, j])
         if any(isinstance(value, str) for value in among):
             out[:, j] = [among.index(value) if value in among else -1 for value in raw[:, j].tolist()]
         else:
             used = any(column.source == j for column in inputs.columns)
-            out[:, j] = raw[:, j].astype(np.float64) if used else 0.0
+            out[:, j] = np.where(missing, np.nan, raw[:, j]).astype(np.float64) if used else 0.0
+        out[missing, j] = np.nan
     return out
 
 
@@ -63,6 +64,7 @@ def write_inputs(code: Code, inputs: Inputs) -> None:
     code.table("source", [c.source for c in columns], smallest_unsigned(inputs.n_features))
     source = code.entry("source", "f", smallest_unsigned(inputs.n_features))
     lines.append(f"{code.real} value = x[{source}];")
+    lines += _fill(code, inputs, columns)
     lines += _category(code, inputs, columns)
     shift, scale = np.array([c.shift for c in columns]), np.array([c.scale for c in columns])
     if shift.any():
@@ -76,6 +78,28 @@ def write_inputs(code: Code, inputs: Inputs) -> None:
         lines.append(f"value *= {code.entry('input_scale', 'f')};")
     head = f"static inline {code.real} {code.name}_number(const {code.real} *x, int f) {{"
     code.functions.append("\n".join([head, *(f"    {line}" for line in lines), "    return value;", "}"]))
+
+
+def fill_numbers(inputs: Inputs) -> dict[int, float]:
+    """What takes the place of a missing value, as C takes it, by column."""
+    lists = categories_of(inputs)
+    return {
+        source: category_number(value, lists[source]) if source in lists else float(value)
+        for source, value in inputs.fill
+    }
+
+
+def _fill(code: Code, inputs: Inputs, columns: tuple[Column, ...]) -> list[str]:
+    """Lines that put something in the place of a missing value: NaN is the only number that is not itself."""
+    if not inputs.fill:
+        return []
+    fill = fill_numbers(inputs)
+    code.table("fill", [fill.get(c.source, 0.0) for c in columns])
+    put = f"value = {code.entry('fill', 'f')};"
+    if all(c.source in fill for c in columns):
+        return [f"if (value != value) {put}"]
+    code.table("is_filled", [int(c.source in fill) for c in columns], "uint8_t")
+    return [f"if (value != value && {code.entry('is_filled', 'f', 'uint8_t')}) {put}"]
 
 
 def _category(code: Code, inputs: Inputs, columns: tuple[Column, ...]) -> list[str]:

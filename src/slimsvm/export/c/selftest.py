@@ -12,7 +12,7 @@ from ...kernels import RBF, Laplacian, Polynomial, Sigmoid
 from ...model import Model
 from ...readout import LargestReadout, SignReadout
 from ...rows import Array, dense
-from .inputs import categories_of, category_number, raw_numbers
+from .inputs import categories_of, category_number, fill_numbers, raw_numbers
 from .text import Code, dense_rows, indented
 
 MOST_ROWS, MOST_NUMBERS = 8, 4096
@@ -52,10 +52,11 @@ def numbers_of_raw(model: Model, raw: Array) -> Array:  # (n, n_numbers)
     """What the expansion sees of raw rows as C takes them."""
     if model.inputs.columns is None:
         return raw
-    lists = categories_of(model.inputs)
+    lists, fill = categories_of(model.inputs), fill_numbers(model.inputs)
     columns = []
     for column in model.inputs.columns:
         value = raw[:, column.source]
+        value = np.where(np.isnan(value), fill.get(column.source, np.nan), value)
         if column.category is not None:
             value = (value == category_number(column.category, lists[column.source])).astype(np.float64)
         columns.append((value - column.shift) * column.scale)
