@@ -232,5 +232,7 @@ def test_an_estimator_that_is_not_fitted_is_said_to_be_so():
 
 
 def test_texts_without_an_encoder_are_an_error_that_names_it():
-    with pytest.raises(ValueError, match=r"X has texts .* make_pipeline\(TableEncoder\(\), EmpiricalSVC\(\)\)"):
+    with pytest.raises(
+        ValueError, match=r"X has texts .* make_pipeline\(TableEncoder\(\), EmpiricalSVC\(\)\)"
+    ):
         EmpiricalSVC().fit(TABLE, y)

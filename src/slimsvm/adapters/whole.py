@@ -70,6 +70,13 @@ def as_model(estimator: Any) -> Model:
             f"the steps before {type(last).__name__} give {inputs.n_numbers} features, but it has "
             f"{model.inputs.n_features}."
         )
+    return folded(inputs, model)
+
+
+def folded(inputs: Inputs, model: Model) -> Model:
+    """The model with these inputs before its own."""
+    if inputs.columns is None:  # the raw row itself, perhaps with names
+        return replace(model, inputs=replace(model.inputs, names=inputs.names))
     return replace(model, inputs=_joined(inputs, model.inputs))
 
 

@@ -220,7 +220,7 @@ def _text(
     about += _columns(model)
     about += [
         "",
-        "Rows must be finite numbers.",
+        "Rows must be finite numbers" + ("; NaN stands for a missing value." if model.inputs.fill else "."),
         f"Compile with -D{big}_SELFTEST for {code.name}_selftest().",
     ]
     defines = {"N_FEATURES": model.inputs.n_features, "N_SCORES": n_scores(model.readout, f.n_outputs)}

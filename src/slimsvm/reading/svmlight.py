@@ -1,0 +1,128 @@
+"""LIBSVM's text format: a label and pairs of index and value a line."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import IO
+
+import numpy as np
+from scipy import sparse
+
+from ..rows import Array
+from .lines import text_lines
+from .table import SparseRows, wrong
+
+ROWS_AT_A_TIME = 5000
+# Some arrays are as long as there are features: ten million of them are 80 MB each.
+MOST_FEATURES = 10_000_000
+
+
+def looks_like_svmlight(line: str) -> bool:
+    """Whether a line is a label and pairs.
+
+    Examples
+    --------
+    >>> looks_like_svmlight("+1 3:0.5 7:1"), looks_like_svmlight("1,2,3")
+    (True, False)
+    """
+    first, *pairs = line.split("#")[0].split() or [""]
+    try:
+        float(first)
+        return bool(pairs) and all(len(pair.split(":")) == 2 for pair in pairs)
+    except ValueError:
+        return False
+
+
+def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> SparseRows:
+    """Rows and labels.
+
+    Parameters
+    ----------
+    stream : binary file
+    source : str
+        The file, as messages call it.
+    encoding : str, default="utf-8"
+
+    Returns
+    -------
+    SparseRows
+        Index 1 of the file is column 0, unless the file has an index 0.
+    """
+    labels: list[float] = []
+    kept: list[int] = []
+    counts: list[int] = []
+    indices: list[Array] = []
+    values: list[Array] = []
+    lines = text_lines(stream, source, encoding)
+    while chunk := list(islice(lines, ROWS_AT_A_TIME)):
+        rows = [(number, row) for number, text in chunk if (row := text.split("#", 1)[0].split())]
+        tokens = [token for _, row in rows for token in row[1:]]
+        try:
+            pairs = np.array(":".join(tokens).split(":") if tokens else [], dtype=np.float64).reshape(-1, 2)
+            labels += [float(row[0]) for _, row in rows]
+            well = len(pairs) == len(tokens) and _fine(pairs, [len(row) - 1 for _, row in rows])
+            well = well and bool(np.isfinite(labels[-len(rows) :]).all())
+        except ValueError:
+            well = False
+        if not well:
+            for number, row in rows:
+                _check(row, number, source)
+            raise wrong(
+                source, rows[0][0], "one of the next lines is no row of a LIBSVM file."
+            )  # not reached
+        kept += [number for number, _ in rows]
+        counts += [len(row) - 1 for _, row in rows]
+        indices.append(pairs[:, 0].astype(np.int64))
+        values.append(pairs[:, 1])
+    if not counts:
+        raise wrong(source, None, "the file is empty.")
+    column = np.concatenate(indices)
+    zero_based = bool(len(column)) and int(column.min()) == 0
+    column = column if zero_based else column - 1
+    width = int(column.max(initial=0)) + 1
+    start = np.concatenate([[0], np.cumsum(counts)])
+    X = sparse.csr_array((np.concatenate(values), column.astype(np.int32), start), shape=(len(counts), width))
+    return SparseRows(source, X, np.array(labels), np.array(kept))
+
+
+def _fine(pairs: Array, counts: list[int]) -> bool:
+    """Whether all indices are whole, in range and growing in every row, and all values finite."""
+    index = pairs[:, 0]
+    if not np.isfinite(pairs).all() or (index != np.floor(index)).any():
+        return False
+    if index.min(initial=0) < 0 or index.max(initial=0) > MOST_FEATURES:
+        return False
+    grows = np.diff(index, prepend=-1.0) > 0
+    starts = np.cumsum([0, *counts[:-1]])
+    grows[starts[starts < len(index)]] = True
+    return bool(grows.all())
+
+
+def _check(row: list[str], number: int, source: str) -> None:
+    """Say what is wrong with a line, if anything is."""
+    try:
+        label = float(row[0])
+    except ValueError:
+        raise wrong(
+            source, number, f"the line begins with {row[0][:60]!r}, which is no number to be a label."
+        ) from None
+    if not np.isfinite(label):
+        raise wrong(source, number, f"the label {row[0]} is not finite.")
+    last = -1
+    for token in row[1:]:
+        index, colon, value = token.partition(":")
+        if not colon or not index.isascii() or not index.lstrip("+-").isdigit():
+            raise wrong(source, number, f"{token[:60]!r} is no pair of index and value, such as 7:0.5.")
+        if not 0 <= int(index) <= MOST_FEATURES:
+            raise wrong(source, number, f"the index {index} is not between 0 and {MOST_FEATURES:,}.")
+        if int(index) <= last:
+            raise wrong(
+                source, number, f"the index {index} comes after {last}: indices must grow along a line."
+            )
+        last = int(index)
+        try:
+            finite = np.isfinite(float(value))
+        except ValueError:
+            raise wrong(source, number, f"{value[:60]!r} at index {index} is no number.") from None
+        if not finite:
+            raise wrong(source, number, f"the value {value} at index {index} is not finite.")
