@@ -9,6 +9,7 @@ import numpy as np
 
 from ...rows import Array
 from .machines import Machine, Setting
+from .plan import LARGEST
 
 # What `path_` tells of each size that was tried.
 PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
@@ -89,6 +90,8 @@ class Limits:
     wished : bool
         Whether the user has named a number of vectors: if it is too large to be tried, it is taken where the largest
         that was tried is the best.
+    largest : int
+        The most vectors that are tried where nothing is fixed.
     """
 
     budgets: tuple[Mapping[str, int], ...]
@@ -96,6 +99,7 @@ class Limits:
     penalty: float | None
     metrics: tuple[str, ...]
     wished: bool = False
+    largest: int = LARGEST
 
     @property
     def most(self) -> int:

@@ -26,7 +26,7 @@ from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .notices import warn_of_interruption, warn_of_one_class
 from .observations import Observations, of_mean_one, points_of
-from .plan import LARGEST, metrics_in_question
+from .plan import LARGEST, LEARNT_FEATURES, metrics_in_question
 from .scaling import can_be_dense, spread_of
 from .search import BETTER, choose
 from .selected import RowModel, SelectedRows
@@ -92,7 +92,7 @@ class CompactFit:
             machine: Machine = self._moved() if self.moved else self._selected()
             limits = Limits(
                 tuple(self._budgets), self._given_width(), self._penalty, self._widths,
-                wished=self.model.max_vectors is not None,
+                wished=self.model.max_vectors is not None, largest=self._largest,
             )  # fmt: skip
             choice, trial = choose(
                 machine, limits, self.run.rng, n_threads=self.run.n_threads, report=self._report, keeps=self._keeps,
@@ -336,12 +336,23 @@ class CompactFit:
             return RBF(widths) if self.model.kernel == "rbf" else Laplacian(widths)
         return as_kernel(self.model.kernel, width, self.model.degree, self.model.coef0)
 
+    @property
+    def _largest(self) -> int:
+        """The most vectors without a limit and without a projection.
+
+        Distances to m vectors are distances in their span, which has m dimensions; beyond LEARNT_FEATURES of them a
+        projection pays.
+        """
+        wide = self.data.X.shape[1] > LEARNT_FEATURES
+        return LEARNT_FEATURES if wide and "linear" in self._metrics else LARGEST
+
     @cached_property
     def _budgets(self) -> list[dict[str, int]]:
         """For each scaling the most vectors that the budgets allow, by kind of widths."""
         model = self.model
         n, d = self.data.X.shape
-        largest = min(n, LARGEST if model.max_vectors is None else model.max_vectors)
+        most = model.max_vectors or self._largest
+        largest = min(n, most if self._largest == LARGEST else min(most, self._largest))
         numbers = [self._kernel_numbers(shape) for shape in (self._shapes if self.moved else [None])]
         budgets = [dict.fromkeys(KINDS, largest) for _ in numbers]
         if model.max_bytes is not None:

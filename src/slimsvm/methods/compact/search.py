@@ -20,7 +20,7 @@ from ...words import count
 from .choice import Choice, Limits, Table
 from .compare import NEAR
 from .machines import LIKELIHOOD, First, Machine, Setting
-from .plan import LARGEST, SOME_ROWS, Plan, ladder, plan_for
+from .plan import SOME_ROWS, Plan, ladder, plan_for
 from .trial import Trial
 
 # Factors on width and penalty that lead to the neighbours of a setting. A narrower kernel needs more penalty, so both
@@ -69,7 +69,7 @@ def choose(
     with ThreadPoolExecutor(n_threads) as pool:
         try:
             search.prepare(pool.map if n_threads > 1 else map, score)
-            largest = max(LARGEST, limits.most)
+            largest = max(limits.largest, limits.most)
             free = limits.free(min(machine.data.n, largest))
             if free.budgets == limits.budgets:
                 search.go(limits)
@@ -169,7 +169,7 @@ class _Search:
             f"ridge regression: scaling {self.scaling}, width {first.width:.3g}, C {1 / first.penalty:.3g}: "
             f"error {first.mistakes:.4g}"
         )
-        most = min(data.n, max(LARGEST, limits.most))
+        most = min(data.n, max(limits.largest, limits.most))
         self.plan: Plan = plan_for(
             n_rows=data.n, n_outputs=data.Y.shape[1], classify=data.classify, noise=self.noise,
             metrics=limits.metrics, most=most,
