@@ -16,7 +16,7 @@ CREATE = uv venv --quiet --seed --python $(PYTHON)
 INSTALL = uv pip install --quiet --python $(1)/bin/python
 endif
 
-.PHONY: demo test hard lint format bench bench-full asan wheel clean
+.PHONY: demo test hard lint format docs bench bench-full asan wheel clean
 
 $(BIN)/python:
 	$(CREATE) $(VENV)
@@ -32,6 +32,10 @@ $(VENV)/installed-test: $(VENV)/installed
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(call INSTALL,$(VENV)) --editable ".[dev]"
+	@touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(call INSTALL,$(VENV)) --editable ".[docs]"
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
@@ -60,6 +64,11 @@ format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i cpp/*.cpp cpp/*.hpp
+
+# The site, into build/docs; a warning is an error. It runs the examples, which takes a minute.
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees . build/docs
+	@echo "build/docs/index.html"
 
 # What they print is kept in benchmarks/results. The papers' tables need the published data (SLIMSVM_DATA);
 # `bench` takes a few minutes, `bench-full` hours.

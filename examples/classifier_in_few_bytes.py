@@ -1,6 +1,8 @@
-"""The best classifier that fits into a number of bytes: three kinds of waves, 21 measurements each, in float32.
+"""The best classifier for so many bytes
+=====================================
 
-`max_bytes` is a limit on the numbers the model consists of; `stored_bytes` counts them.
+Three kinds of waves, 21 measurements each, in float32. ``max_bytes`` is a limit on the numbers the model consists of;
+``stored_bytes`` counts them.
 """
 
 from sklearn.svm import SVC

@@ -1,6 +1,9 @@
-"""The demonstration: an SVC found by a search beside models of a few vectors, as a table and a picture.
+"""The demonstration
+=================
 
-Half a minute, no download. ``python examples/demo.py --output picture.png`` says where the picture goes.
+An SVC found by a search beside models of a few vectors, as a table and a picture. Half a minute, no download;
+``python examples/demo.py --output picture.png`` says where the picture goes. It is not run for this page, because its
+table has times, which are worth something on a quiet machine only.
 """
 
 from slimsvm.cli.demo import main

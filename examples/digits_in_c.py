@@ -1,7 +1,9 @@
-"""Ten handwritten digits in two kilobytes of C, from training to a program that answers.
+"""Ten digits in two kilobytes of C
+================================
 
-`CompactSVC` finds the best model of 8-bit numbers that fits, `to_c` writes it as a header, and a program of a few lines
-reads images and prints their digits. Without a C compiler the program is only shown.
+From training to a program that answers: ``CompactSVC`` finds the best model of 8-bit numbers that fits, ``to_c`` writes
+it as a header, and a program of a few lines reads images and prints their digits. Without a C compiler the program is
+only shown.
 """
 
 import shutil

@@ -1,6 +1,8 @@
-"""From training to an ONNX session: a pipeline with an SVC, made smaller, runs where there is no Python.
+"""From training to an ONNX session
+================================
 
-The scaler is part of the graph, so the session takes the columns as they were measured.
+A pipeline with an SVC, made smaller, runs where there is no Python. The scaler is part of the graph, so the session
+takes the columns as they were measured.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from slimsvm import reduce, to_onnx
 
 def main() -> None:
     """Train, reduce, write a file for each number format, and ask it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description="From training to an ONNX session.")
     parser.add_argument("--folder", type=Path, default=Path("."), help="where to write the files")
     folder = parser.parse_args().folder
     X, y = load_breast_cancer(return_X_y=True)

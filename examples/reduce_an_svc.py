@@ -1,6 +1,8 @@
-"""Make a trained pipeline with an SVC smaller, and see what each loss of accuracy saves.
+"""Make an SVC smaller
+===================
 
-The pipeline stays a pipeline; it takes fractions of a second, so trying several sizes costs little.
+A trained pipeline with an SVC, and what each loss of accuracy saves. The pipeline stays a pipeline; a reduction takes
+fractions of a second, so trying several costs little.
 """
 
 from sklearn.datasets import load_breast_cancer

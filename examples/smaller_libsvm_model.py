@@ -1,6 +1,8 @@
-"""Take a model file of LIBSVM, make it smaller, and write it for LIBSVM again, and as a model file in eight bits.
+"""Make a model file of LIBSVM smaller
+===================================
 
-The first file would come from `svm-train`, from R's e1071, or from a cluster; here an SVC stands in for them.
+Read it, make it smaller, and write it for LIBSVM again, and as a model file in eight bits. The first file would come
+from ``svm-train``, from R's e1071, or from a cluster; here an SVC stands in for them.
 """
 
 import tempfile

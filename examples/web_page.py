@@ -1,6 +1,8 @@
-"""From training to a web page: draw a digit, and the model in the page says which one it is.
+"""A web page that reads digits
+============================
 
-One file with everything in it, which opens without a server; the model's numbers have eight bits.
+Draw a digit, and the model in the page says which one it is. One file with everything in it, which opens without a
+server; the model's numbers have eight bits.
 """
 
 import argparse
@@ -70,7 +72,7 @@ clear();
 
 def main() -> None:
     """Train, write the page, and say how good and how large it is."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description="Write a web page that reads digits.")
     parser.add_argument("--output", type=Path, default=Path("digits.html"), help="the page")
     parser.add_argument("--bytes", type=int, default=4096, help="limit for the numbers of the model")
     options = parser.parse_args()

@@ -11,6 +11,10 @@ import subprocess
 import sys
 
 import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
 import pytest
 from sklearn.datasets import load_digits, make_blobs
 
@@ -18,9 +22,13 @@ import pages
 from slimsvm.cli import demo
 from slimsvm.datasets import make_banana
 
-matplotlib.use("Agg")
-
 EXAMPLES = pages.ROOT / "examples"
+
+
+@pytest.fixture(autouse=True)
+def _no_pictures_left():
+    yield
+    plt.close("all")
 
 
 def printed(name, capsys, *arguments, monkeypatch):
@@ -33,7 +41,7 @@ def printed(name, capsys, *arguments, monkeypatch):
 def test_every_example_is_tested():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "demo.py", "reduce_an_svc.py", "classifier_in_few_bytes.py", "onnx_session.py", "web_page.py",
-        "smaller_libsvm_model.py", "digits_in_c.py",
+        "smaller_libsvm_model.py", "digits_in_c.py", "error_bars.py", "score_against_size.py", "vectors_of_digits.py",
     }  # fmt: skip
 
 
@@ -145,6 +153,33 @@ def test_a_web_page(tmp_path, capsys, monkeypatch):
     assert found["empty"] == found["cleared"] == "?"
     assert found["drawn"] == 0
     assert (found["predicted"] == y).mean() > float(score) / 100 - 0.01
+
+
+def test_error_bars(capsys, monkeypatch):
+    out = printed("error_bars.py", capsys, monkeypatch=monkeypatch)
+    [(vectors, rows)] = re.findall(r"(\d+) of (\d+) rows are vectors", out)
+    assert int(vectors) < int(rows) / 5
+    assert 90 <= int(re.findall(r"within two deviations: (\d+)%", out)[0]) <= 99
+
+
+def test_score_against_size(capsys, monkeypatch):
+    out = printed("score_against_size.py", capsys, monkeypatch=monkeypatch)
+    rows = re.findall(r"^ +(\d+) +[\d.]+ +([\d.]+) \+- ([\d.]+).*?(chosen)?$", out, re.MULTILINE)
+    scores = [float(score) for _, score, _, _ in rows]
+    [(_, score, _, _)] = [row for row in rows if row[3]]
+    assert len(rows) == 6
+    assert max(scores) - float(score) < 0.02
+    assert plt.gcf().axes[0].get_legend() is not None
+
+
+def test_vectors_of_digits(capsys, monkeypatch):
+    out = printed("vectors_of_digits.py", capsys, monkeypatch=monkeypatch)
+    [(few, small), (many, large)] = [
+        (int(n), float(score)) for n, score in re.findall(r"(\d+) vectors, ([\d.]+)%", out)
+    ]
+    assert few <= 20 < many
+    assert small > large - 2
+    assert sum(bool(axes.images) for axes in plt.gcf().axes) == few
 
 
 def test_digits_in_c(capsys, monkeypatch):

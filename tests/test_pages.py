@@ -81,11 +81,6 @@ def test_every_link_and_path_of_a_page_exists(page):
     assert not missing
 
 
-def test_the_index_lists_every_page():
-    listed = {target.resolve() for target in pages.targets(DOCS / "index.md")}
-    assert {page for page in pages.PAGES if page.parent == DOCS and page.name != "index.md"} <= listed
-
-
 def test_the_readme_names_every_estimator_and_its_room():
     rows = [line for line in (pages.ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
     for name, home in HOMES.items():

@@ -67,7 +67,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
     dual_coef_ : array of shape (1, n_vectors)
         The weights times the factor that makes each kernel integrate to one.
     n_iter_ : int
-    n_columns_ : array of shape (n_iter_ + 1,)
+    n_columns_ : array of shape (n_iter + 1,)
         Vectors left before the first round and after each.
     bandwidth_ : float
 

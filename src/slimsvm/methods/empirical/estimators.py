@@ -72,7 +72,7 @@ class EmpiricalSVC(KernelClassifier):
         means fewer vectors.
     selection : {"cholesky", "pivoted_cholesky", "random_cholesky"} or callable, default="cholesky"
         Rows one after the other; the row of largest distance first; or drawn in proportion to the distance. A rule of
-        your own is a function (gram, *, eta, max_vectors, rng) -> Selection.
+        your own is a function ``(gram, *, eta, max_vectors, rng) -> Selection``.
     max_vectors : int or None, default=None
         Stop at this many vectors.
     vectors : {"selected", "orthogonal"}, default="selected"
@@ -82,7 +82,7 @@ class EmpiricalSVC(KernelClassifier):
     solver : {"auto", "interior_point", "smo", "cd", "newton"} or callable, default="auto"
         The squared hinge is solved by Newton's method, "newton"; the others are for the hinge loss, where "auto" tries
         pairs of coefficients ("smo") where they are quick and takes the interior point otherwise. A solver of your own
-        is a function (problem, *, tol, max_iter, rng) -> Solution.
+        is a function ``(problem, *, tol, max_iter, rng) -> Solution``.
     tol : float, default=1e-6
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None

@@ -57,7 +57,7 @@ class LSSVC(KernelClassifier):
     solver : {"auto", "cholesky", "cg", "smo"} or callable, default="auto"
         "cholesky" holds the whole kernel matrix, "cg" and "smo" only up to 2 GiB of it; "auto" takes
         "cholesky" up to that size and "cg" above. A solver of your own is a function
-        (problem, *, tol, max_iter, rng) -> Solution.
+        ``(problem, *, tol, max_iter, rng) -> Solution``.
     tol : float, default=1e-8
         Largest error of the optimality conditions, relative to the targets ("cg" and "smo").
     max_iter : int or None, default=None

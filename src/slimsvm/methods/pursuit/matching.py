@@ -52,8 +52,7 @@ class MatchingPursuitSVC(KernelClassifier):
 
     Over `max_vectors` training rows P, chosen greedily, it minimises
 
-    .. math:: \tfrac12 |\alpha|^2 + \tfrac{C}{2} \sum_i s_i\, |y_i - \sum_{j \in P} \alpha_j k(x_j, x_i) -
-    b|^2
+    .. math:: \tfrac12 |\alpha|^2 + \tfrac{C}{2} \sum_i s_i\, |y_i - \sum_{j \in P} \alpha_j k(x_j, x_i) - b|^2
 
     with labels :math:`\pm 1` for each class against the rest, sample weights s and a free intercept b;
     without C the first term is absent. All outputs share their vectors.

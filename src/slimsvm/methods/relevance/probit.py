@@ -45,7 +45,7 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
     <support>
     <classes>
     n_iter_ : int
-    n_columns_ : array of shape (n_iter_ + 1,)
+    n_columns_ : array of shape (n_iter + 1,)
         Coefficients left before the first round and after each, summed over the outputs.
 
     Notes

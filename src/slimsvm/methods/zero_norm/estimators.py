@@ -102,7 +102,7 @@ class ZeroNormSVC(KernelClassifier):
     <classes>
     n_iter_ : int
         Rounds.
-    n_columns_ : array of shape (n_iter_ + 1,)
+    n_columns_ : array of shape (n_iter + 1,)
         Coefficients that are not zero, the intercept among them, before the first round and after each,
         summed over the outputs.
 
@@ -218,7 +218,7 @@ class ZeroNormSVR(KernelRegressor):
     <vectors>
     <support>
     n_iter_ : int
-    n_columns_ : array of shape (n_iter_ + 1,)
+    n_columns_ : array of shape (n_iter + 1,)
         Coefficients left before the first round and after each, summed over the outputs.
 
     Notes
