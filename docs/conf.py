@@ -16,6 +16,7 @@ ROOT = DOCS.parent
 BUILT = ROOT / "build" / "examples"  # what examples write
 sys.path.insert(0, str(DOCS))
 
+import links
 import llms
 import mathml
 
@@ -71,6 +72,8 @@ html_theme = "furo"
 html_title = "slimsvm"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_logo = "static/logo.svg"
+html_favicon = "static/logo.svg"
 html_extra_path = ["redirect"]
 html_show_sourcelink = False
 html_copy_source = False
@@ -103,6 +106,7 @@ sphinx_gallery_conf = {
     "filename_pattern": rf"/(?!({'|'.join(NOT_RUN)})\.py$)[^/]+$",
     "abort_on_example_error": True,
     "backreferences_dir": None,
+    "default_thumb_file": str(DOCS / "static" / "logo.svg"),
     "download_all_examples": False,
     "min_reported_time": 1e9,
     "remove_config_comments": True,
@@ -126,6 +130,7 @@ def setup(app: Any) -> None:
     """Connect what is particular to this site."""
     app.connect("autodoc-skip-member", is_not_ours)
     app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
+    app.connect("doctree-resolved", links.link_names)
     app.connect("build-finished", write_llms)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -10,10 +11,16 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.errors import ExtensionError
 
 
+def spelt_out(formula: str) -> str:
+    r"""The formula in the part of TeX that docutils reads as TeX does; it takes \tfrac12 for 12 over the next."""
+    formula = re.sub(r"(\\[td]?frac)\s*(\d)\s*(\d)", r"\1{\2}{\3}", formula)
+    return re.sub(r"(\\[td]?frac)\s*(\d)\s*\{", r"\1{\2}{", formula).replace(r"\dots", r"\ldots")
+
+
 def converted(formula: str, *, as_block: bool) -> str:
     """A formula in TeX as MathML."""
     try:
-        return tex2mathml(formula.replace(r"\dots", r"\ldots"), as_block=as_block)
+        return tex2mathml(spelt_out(formula), as_block=as_block)
     except MathError as error:
         raise ExtensionError(f"the formula {formula!r} cannot be converted: {error}") from error
 

@@ -5,6 +5,8 @@ Three kinds of waves, 21 measurements each, in float32. ``max_bytes`` is a limit
 ``stored_bytes`` counts them.
 """
 
+# sphinx_gallery_thumbnail_path = 'docs/pictures/few-bytes.png'
+
 from sklearn.svm import SVC
 
 from slimsvm import CompactSVC

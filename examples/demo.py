@@ -6,6 +6,8 @@ An SVC found by a search beside models of a few vectors, as a table and a pictur
 table has times, which are worth something on a quiet machine only.
 """
 
+# sphinx_gallery_thumbnail_path = 'docs/pictures/demo.png'
+
 from slimsvm.cli.demo import main
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ A trained pipeline with an SVC, and what each loss of accuracy saves. The pipeli
 fractions of a second, so trying several costs little.
 """
 
+# sphinx_gallery_thumbnail_path = 'docs/pictures/reduction.png'
+
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline

@@ -5,6 +5,8 @@ Draw a digit, and the model in the page says which one it is. One file with ever
 server; the model's numbers have eight bits.
 """
 
+# sphinx_gallery_thumbnail_path = 'docs/pictures/browser.png'
+
 import argparse
 import base64
 from pathlib import Path

@@ -145,6 +145,17 @@ def test_llms_lists_every_page_and_every_public_name():
         assert re.search(rf"^- \[{name}\]\(\S+\): \S+", text, re.MULTILINE), name
 
 
+def test_formulas_are_read_as_they_are_meant():
+    pytest.importorskip("sphinx")
+    mathml = module(DOCS / "mathml.py")
+    halves = [mathml.converted(formula, as_block=False) for formula in (r"\tfrac12 |f|", r"\tfrac{1}{2} |f|")]
+    assert halves[0] == halves[1]
+    assert "<mn>12</mn>" not in halves[0]
+    for page in DOCS.glob("*.md"):
+        for formula in re.findall(r"\$\$(.+?)\$\$", pages.FENCED.sub("", page.read_text()), re.DOTALL):
+            assert "<math" in mathml.converted(formula, as_block=True)
+
+
 @pytest.mark.skipif(
     "SLIMSVM_HARD" not in os.environ, reason="runs the gallery: a minute or two; SLIMSVM_HARD=1"
 )
