@@ -37,28 +37,31 @@ def title_and_opening(page: Path) -> tuple[str, str]:
     return plain(title), first_sentence(prose[0]) if prose else ""
 
 
-def entries(page: Path) -> list[str]:
-    """What the toctrees of a page name, relative to the page."""
+def entries(page: Path) -> dict[str, str]:
+    """What the toctrees of a page name, relative to the page, each with the title given there, or none."""
     lines = [line.strip() for block in TOCTREE.findall(page.read_text()) for line in block.splitlines()]
-    named = [line for line in lines if line and not line.startswith(":")]
-    return [line[line.index("<") + 1 : -1] if line.endswith(">") else line for line in named]
+    found = [re.fullmatch(r"(?:(.+?) <(.+)>|([^:].*))", line) for line in lines if line and line[0] != ":"]
+    return {match[2] or match[3]: match[1] or "" for match in found if match}
 
 
-def in_reading_order() -> list[Path]:
-    """The pages in the order of the toctrees, beginning with the landing page."""
-    order = [DOCS / "index.md"]
+def in_reading_order() -> dict[Path, str]:
+    """The pages in the order of the toctrees, beginning with the landing page, with their titles."""
+    order, titles = [DOCS / "index.md"], {DOCS / "index.md": ""}
     for page in order:  # which grows meanwhile
-        found = [(page.parent / f"{entry}.md").resolve() for entry in entries(page)]
-        order += [path for path in found if path.exists() and path not in order]
-    return order
+        for entry, title in entries(page).items():
+            path = (page.parent / f"{entry}.md").resolve()
+            if path.exists() and path not in titles:
+                order.append(path)
+                titles[path] = title
+    return {page: titles[page] or title_and_opening(page)[0] for page in order}
 
 
 def text() -> str:
     """The whole file."""
     title, opening = title_and_opening(DOCS / "index.md")
     lines = [f"# {title}", "", f"> {opening}", "", "## Pages", ""]
-    for page in in_reading_order():
-        name, about = title_and_opening(page)
+    for page, name in in_reading_order().items():
+        about = title_and_opening(page)[1]
         lines.append(f"- [{name}]({page.relative_to(ROOT).with_suffix('.html')}): {about}")
     lines += ["", "## Public names", ""]
     for name in slimsvm.__all__:
