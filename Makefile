@@ -67,6 +67,7 @@ format: $(VENV)/installed-dev
 
 # The site, into build/docs; a warning is an error. It runs the examples, which takes a minute.
 docs: $(VENV)/installed-docs
+	rm -rf docs/api
 	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees . build/docs
 	@echo "build/docs/index.html"
 
@@ -103,4 +104,4 @@ wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist docs/api docs/gallery
