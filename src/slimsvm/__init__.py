@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from .persistence.inspection import ModelFile as ModelFile
     from .persistence.inspection import inspect as inspect
     from .plotting import SizeScoreDisplay as SizeScoreDisplay
+    from .relevance import feature_relevance as feature_relevance
+    from .report.write import write_report as write_report
 
 __version__ = version("slimsvm")
 
@@ -113,6 +115,8 @@ _HOMES = {
     "ModelFile": "persistence.inspection",
     "inspect": "persistence.inspection",
     "SizeScoreDisplay": "plotting",
+    "feature_relevance": "relevance",
+    "write_report": "report.write",
 }
 
 __all__ = [*sorted(_HOMES), "datasets"]

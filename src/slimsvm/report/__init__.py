@@ -1,0 +1,1 @@
+"""A model as one page: HTML that needs no network, with the model itself running in it."""
