@@ -23,7 +23,7 @@ $(BIN)/python:
 
 # The package itself, editable: Python files are live, C++ is rebuilt when a source is newer.
 $(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(call INSTALL,$(VENV)) --editable ".[plot]"
+	$(call INSTALL,$(VENV)) --editable ".[cli,plot]"
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/installed
@@ -43,7 +43,7 @@ $(VENV)/installed-bench: $(VENV)/installed
 	@touch $@
 
 demo: $(VENV)/installed
-	$(BIN)/python -m slimsvm.cli.demo
+	$(BIN)/python -m slimsvm demo
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal

@@ -505,3 +505,37 @@ def test_answers_with_separators_are_quoted(capsys):
     assert main(["predict", "odd.slim", "odd.csv", "-q"]) == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert {row[0] for row in rows[1:]} <= {'a, "b"', "c"}
+
+
+# The report
+
+
+def test_a_fit_has_a_report(shop, capsys):
+    arguments = [
+        "fit",
+        str(shop / "train.csv"),
+        "--impute",
+        "--test",
+        str(shop / "test.csv"),
+        "--report",
+        "r.html",
+    ]
+    assert main(arguments) == 0
+    assert "r.html" in capsys.readouterr().out
+    page = Path("r.html").read_text()
+    for words in ("CompactSVC on", "favourite colour", "150 test rows", "SVC"):
+        assert words in page
+
+
+def test_a_report_of_numbers_without_names():
+    X, y = load_diabetes(return_X_y=True)
+    np.savez("a.npz", X=X[:200], y=y[:200])
+    assert main(["fit", "a.npz", "--report", "r.html", "-q"]) == 0
+    assert "CompactSVR on a.npz" in Path("r.html").read_text()
+
+
+def test_what_a_report_needs_is_said_before_the_work(shop, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["fit", str(shop / "train.csv"), "--impute", "--report", "r.html"]) == FAILURE
+    assert "pip install 'slimsvm[report]'" in capsys.readouterr().err
+    assert os.listdir() == []

@@ -1,4 +1,4 @@
-"""The demonstration: every number in its table is there, the picture is drawn, and without matplotlib it says so."""
+"""The demonstration: every number in its table is there, picture and report are made, and what is missing is said."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ def _small(monkeypatch):
 
 @pytest.mark.usefixtures("_small")
 def test_table_and_picture(tmp_path, capsys):
-    target = tmp_path / "picture.png"
-    demo.main(["--output", str(target)])
+    demo.run(tmp_path)
     printed = capsys.readouterr().out
     for name in ("SVC, searched", "CompactSVC", "reduce(SVC)"):
         rows = re.findall(
             rf"^  {re.escape(name)} +([\d.]+) % +([\d,]+) +([\d,]+) +([\d,]+) ", printed, re.MULTILINE
         )
         assert len(rows) == 2
-    assert str(target) in printed
-    assert matplotlib.image.imread(target).shape[2] == 4
+    assert str(tmp_path / "slimsvm-demo.png") in printed
+    assert matplotlib.image.imread(tmp_path / "slimsvm-demo.png").shape[2] == 4
+    assert str(tmp_path / "slimsvm-demo.html") in printed
+    assert "CompactSVC on banana" in (tmp_path / "slimsvm-demo.html").read_text()
 
 
 @pytest.mark.usefixtures("_small")
@@ -54,15 +55,17 @@ def test_without_matplotlib(tmp_path, capsys, monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "slimsvm.cli.demo_picture", raising=False)
-    target = tmp_path / "picture.png"
-    demo.main(["--output", str(target)])
+    demo.run(tmp_path / "new")
     assert "There is no picture: matplotlib is not installed" in capsys.readouterr().out
-    assert not target.exists()
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["slimsvm-demo.html"]
 
 
 def test_the_problems_need_no_download_and_are_standardised():
     for problem in demo.problems():
-        np.testing.assert_allclose(problem.X.mean(axis=0), 0.0, atol=1e-9)
+        if problem.name == "digits":  # pixels, in units of their largest value
+            assert (problem.X.min(), problem.X.max()) == (0.0, 1.0)
+        else:
+            np.testing.assert_allclose(problem.X.mean(axis=0), 0.0, atol=1e-9)
         assert len(problem.X) == len(problem.y)
         assert len(problem.X_test) == len(problem.y_test)
 

@@ -53,9 +53,9 @@ def test_the_demonstration(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(demo, "problems", problems)
     monkeypatch.setattr(demo, "SECONDS_PER_TIMING", 0.001)
     monkeypatch.setattr("slimsvm.cli.demo_picture.SIZES", (1, 4))
-    target = tmp_path / "picture.png"
-    assert "CompactSVC" in printed("demo.py", capsys, "--output", str(target), monkeypatch=monkeypatch)
-    assert target.exists()
+    assert "CompactSVC" in printed("demo.py", capsys, str(tmp_path), monkeypatch=monkeypatch)
+    assert (tmp_path / "slimsvm-demo.png").exists()
+    assert (tmp_path / "slimsvm-demo.html").exists()
 
 
 def test_reducing_an_svc(capsys, monkeypatch):

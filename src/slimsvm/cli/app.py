@@ -75,6 +75,7 @@ def fit(
     impute: Impute = False,
     ignore_unknown: Impute = False,
     out: Out = None,
+    report: Out = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     columns: Columns = Columns(),  # noqa: B008
@@ -98,6 +99,8 @@ def fit(
         In predictions, take texts that TRAIN does not have as none of those it has, instead of ending with an error.
     out
         Where the model goes; by default the name of TRAIN with .slim, in the present directory.
+    report
+        Where a report goes: one page of HTML, with the model running in it. A searched SVC stands beside the model.
     seed
         Of the random numbers: the same seed, the same model.
     jobs
@@ -109,7 +112,7 @@ def fit(
         out = Path("model.slim" if train == "-" else f"{Path(train).name.split('.')[0] or 'model'}.slim")
     run(
         train, columns, format, _output(saying), test=test, method=method, limits=limits, impute=impute,
-        ignore_unknown=ignore_unknown, out=out, seed=seed, jobs=jobs,
+        ignore_unknown=ignore_unknown, out=out, report=report, seed=seed, jobs=jobs,
     )  # fmt: skip
 
 
@@ -340,6 +343,20 @@ def compare(
         train, columns, format, _output(saying), test=test, methods=method, max_vectors=max_vectors, impute=impute,
         picture=picture, seed=seed,
     )  # fmt: skip
+
+
+@app.command
+def demo(*, out: Annotated[Path, Parameter(group=RESULT)] = Path()) -> None:
+    """Show what the library does, on data that come with it: a table, a picture and a report, in less than a minute.
+
+    Parameters
+    ----------
+    out
+        The directory where picture and report go.
+    """
+    from .demo import run as run_demo
+
+    run_demo(out)
 
 
 def run(arguments: list[str] | None = None) -> Any:

@@ -1,13 +1,13 @@
-"""The demonstration behind `make demo`: an SVC found by a search, beside machines with a few vectors.
+"""`slimsvm demo`: an SVC found by a search, beside machines with a few vectors.
 
 On data that needs no download it searches C and gamma of scikit-learn's SVC, fits `CompactSVC`, which has nothing to
-search, and reduces the SVC; for each it shows the accuracy on rows it has not seen, the size, how fast
-it predicts and how long it took. A picture shows where the vectors lie and what the size costs.
+search, reduces the SVC, and fits LightGBM if that is installed; for each it shows the accuracy on rows it has not seen,
+the size, how fast it predicts and how long it took. A picture shows where the vectors lie and what the size costs, and
+a report shows one of the models whole.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +25,7 @@ from ..adapters.reduce import reduce
 from ..budget import stored_bytes
 from ..datasets import make_banana, make_ringnorm
 from ..methods.compact.estimators import CompactSVC
+from ..report.write import write_report
 from ..rows import Array
 
 # What the search of the SVC tries: 25 pairs, gamma as a multiple of 1 / n_features.
@@ -36,12 +37,14 @@ SECONDS_PER_TIMING = 0.2
 ROWS_PER_TIMING = 5000
 # Models made from the one before: their time comes on top of its.
 ON_TOP = ("reduce(SVC)",)
-PICTURE = "slimsvm-demo.png"
+PICTURE, REPORT = "slimsvm-demo.png", "slimsvm-demo.html"
+# The problem that the report is about.
+REPORTED = "digits"
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to learn from and rows to test, standardised by the former."""
+    """Rows to learn from and rows to test, standardised by the former unless they are in common units."""
 
     name: str
     X: Array
@@ -50,9 +53,11 @@ class Problem:
     y_test: Array
 
     @classmethod
-    def split(cls, name: str, data: tuple[Array, Array], n_train: int) -> Problem:
-        """Take so many rows to learn from, and the others to test."""
+    def split(cls, name: str, data: tuple[Array, Array], n_train: int, unit: float | None = None) -> Problem:
+        """Take so many rows to learn from, and the others to test; `unit` is that of all columns."""
         X, X_test, y, y_test = train_test_split(*data, train_size=n_train, random_state=0, stratify=data[1])
+        if unit is not None:
+            return cls(name, X / unit, X_test / unit, y, y_test)
         scaler = StandardScaler().fit(X)
         return cls(name, scaler.transform(X), scaler.transform(X_test), y, y_test)
 
@@ -70,7 +75,7 @@ class Row:
 
     model: Any
     accuracy: float
-    n_vectors: int
+    n_vectors: int  # 0 of trees
     bytes: int
     rate: float
     seconds: float
@@ -82,6 +87,11 @@ class Comparison:
 
     problem: Problem
     rows: dict[str, Row] = field(default_factory=dict)
+
+    @property
+    def machines(self) -> dict[str, Row]:
+        """Those that have vectors."""
+        return {name: row for name, row in self.rows.items() if row.n_vectors}
 
 
 class Progress:
@@ -104,12 +114,12 @@ def problems() -> Iterator[Problem]:
     yield Problem.split("banana", make_banana(5000, random_state=0), 400)
     yield Problem.split("ringnorm", make_ringnorm(5000, random_state=0), 400)
     yield Problem.split("breast cancer", load_breast_cancer(return_X_y=True), 285)
-    yield Problem.split("digits", load_digits(return_X_y=True), 900)
+    yield Problem.split("digits", load_digits(return_X_y=True), 900, unit=16.0)
 
 
 def searched_svc(problem: Problem) -> SVC:
     """Search C and gamma by cross-validation."""
-    gamma = [value / problem.X.shape[1] for value in GAMMA_VALUES]
+    gamma = [value / (problem.X.shape[1] * problem.X.var()) for value in GAMMA_VALUES]
     search = GridSearchCV(SVC(), {"C": C_VALUES, "gamma": gamma}, cv=N_FOLDS)
     return search.fit(problem.X, problem.y).best_estimator_
 
@@ -126,7 +136,9 @@ def rows_a_second(function: Callable[[Array], Any], X: Array) -> float:
 
 
 def size_of(model: Any) -> tuple[int, int]:
-    """Vectors, and bytes of the numbers the model consists of."""
+    """Vectors, and bytes of the numbers the model consists of; of trees the bytes of their file."""
+    if hasattr(model, "booster_"):
+        return 0, len(model.booster_.model_to_string().encode())
     if isinstance(model, SVC):
         # libsvm keeps one coefficient less than there are classes for each vector
         arrays = model.support_vectors_, model.dual_coef_, model.intercept_
@@ -142,6 +154,8 @@ def compare(problem: Problem, progress: Progress, show: Callable[[str, Row], Non
         "CompactSVC": lambda: CompactSVC(random_state=0).fit(problem.X, problem.y),
         "reduce(SVC)": lambda: reduce(found.rows["SVC, searched"].model, problem.X, problem.y),
     }
+    if (trees := lightgbm()) is not None:
+        fits["LightGBM"] = lambda: trees.LGBMClassifier(n_jobs=1, verbose=-1).fit(problem.X, problem.y)
     for name, fit in fits.items():
         progress(f"  {problem.name}: fitting {name} ...")
         start = time.perf_counter()
@@ -156,22 +170,36 @@ def compare(problem: Problem, progress: Progress, show: Callable[[str, Row], Non
     return found
 
 
+def lightgbm() -> Any:
+    """The package, or None where it is not installed."""
+    try:
+        import lightgbm as found
+    except ImportError:
+        return None
+    return found
+
+
 def show_row(name: str, row: Row, first: Row) -> None:
     """Print one line of the table; `first` is what the rate is compared with."""
     seconds = f"{'+ ' if name in ON_TOP else ''}{row.seconds:.2f}"
+    vectors = f"{row.n_vectors:,d}" if row.n_vectors else "-"
     print(
-        f"  {name:15} {100 * row.accuracy:7.1f} % {row.n_vectors:8,d} {row.bytes:9,d} {row.rate:14,.0f} "
+        f"  {name:15} {100 * row.accuracy:7.1f} % {vectors:>8} {row.bytes:9,d} {row.rate:14,.0f} "
         f"{row.rate / first.rate:6.1f} x {seconds:>8}",
         flush=True,
     )
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the table and draw the picture."""
-    parser = argparse.ArgumentParser(prog="python -m slimsvm.cli.demo", description=__doc__.split("\n")[0])
-    parser.add_argument("--output", type=Path, default=Path(PICTURE), help="where the picture goes")
-    output: Path = parser.parse_args(arguments).output
+def run(folder: Path) -> None:
+    """Print the table, draw the picture and write the report.
+
+    Parameters
+    ----------
+    folder : Path
+        Where picture and report go.
+    """
     start, progress = time.perf_counter(), Progress()
+    folder.mkdir(parents=True, exist_ok=True)
     print(
         "The SVC's C and gamma are searched over 25 pairs in 5 folds; CompactSVC has nothing to search; reduce takes\n"
         "the searched SVC as it is. Bytes are the numbers of the model in float64. One thread."
@@ -190,17 +218,35 @@ def main(arguments: list[str] | None = None) -> None:
 
         comparisons.append(compare(problem, progress, show))
     print()
+    _draw(comparisons, folder / PICTURE, progress)
+    reported = next((each for each in comparisons if each.problem.name == REPORTED), comparisons[0])
+    _report(reported, folder / REPORT, progress)
+    print(f"{time.perf_counter() - start:.0f} s in all.")
+
+
+def _draw(comparisons: list[Comparison], output: Path, progress: Progress) -> None:
     try:
         from .demo_picture import draw
     except ImportError:
         print("There is no picture: matplotlib is not installed (pip install 'slimsvm[plot]').")
-    else:
-        progress("  drawing ...")
-        draw(comparisons, output)
+        return
+    progress("  drawing ...")
+    draw(comparisons, output)
+    progress()
+    print(f"The picture is {output.resolve()}")
+
+
+def _report(comparison: Comparison, output: Path, progress: Progress) -> None:
+    problem, rows = comparison.problem, comparison.rows
+    progress("  writing the report ...")
+    try:
+        write_report(
+            rows["CompactSVC"].model, output, X=problem.X, y=problem.y, X_test=problem.X_test, y_test=problem.y_test,
+            reference=rows["SVC, searched"].model, title=f"CompactSVC on {problem.name}",
+        )  # fmt: skip
+    except ImportError as error:
         progress()
-        print(f"The picture is {output.resolve()}")
-    print(f"{time.perf_counter() - start:.0f} s in all.")
-
-
-if __name__ == "__main__":
-    main()
+        print(f"There is no report: {error}")
+        return
+    progress()
+    print(f"The report is  {output.resolve()}")

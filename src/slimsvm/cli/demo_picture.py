@@ -39,7 +39,7 @@ def draw(comparisons: list[Comparison], output: Path) -> None:
     FigureCanvasAgg(figure)
     top, bottom = figure.subfigures(2, 1, height_ratios=(1.0, 0.92))
     first = comparisons[0]
-    for ax, name in zip(top.subplots(1, len(first.rows)), first.rows, strict=True):
+    for ax, name in zip(top.subplots(1, len(first.machines)), first.machines, strict=True):
         draw_regions(ax, first, name)
     left, right = bottom.subplots(1, 2, width_ratios=(1.15, 1.0))
     draw_path(left, first)
@@ -121,9 +121,9 @@ def draw_path(ax: Any, comparison: Comparison) -> None:
 def draw_sizes(ax: Any, comparisons: list[Comparison]) -> None:
     """Draw, for every problem, how many vectors each model has and how accurate it is."""
     for place, comparison in enumerate(comparisons):
-        sizes = [row.n_vectors for row in comparison.rows.values()]
+        sizes = [row.n_vectors for row in comparison.machines.values()]
         ax.plot([min(sizes), max(sizes)], [-place] * 2, color=FAINT, linewidth=4, zorder=1)
-        for name, row in comparison.rows.items():
+        for name, row in comparison.machines.items():
             ax.plot(
                 row.n_vectors,
                 -place,

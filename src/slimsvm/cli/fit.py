@@ -7,10 +7,13 @@ from typing import Any
 
 from ..adapters.slim import slim
 from ..budget import stored_bytes
+from ..inputs import Inputs
 from ..persistence.files import save
+from ..reading import SparseRows, Table
+from ..report.write import page_environment, write_report
 from ..words import count, size_in_words
 from .data import Data, encoded, learning_data, rows_for, test_data
-from .methods import Fitted, estimator_for, fit, score_in_words, score_of
+from .methods import Fitted, estimator_for, fit, full_machine, score_in_words, score_of
 from .options import Columns, Format, Limits
 from .output import Clock, Interrupted, Output
 
@@ -27,11 +30,14 @@ def run(
     impute: bool,
     ignore_unknown: bool,
     out: Path,
+    report: Path | None,
     seed: int | None,
     jobs: int | None,
 ) -> None:
     """Fit, test, write, and say what came of it."""
     clock = Clock()
+    if report is not None:
+        page_environment()  # what is missing is said before the work
     with say.working(f"reading {train}"):
         data = learning_data(train, options, format)
         inputs, X = encoded(data, impute=impute, ignore_unknown=ignore_unknown, say=say)
@@ -45,7 +51,10 @@ def run(
     save(slim(fitted.model), out)
     size = out.stat().st_size
     lines.append(f"{'written':10} {out} ({size_in_words(size)})")
-    result |= {"out": str(out), "file_bytes": size}
+    if report is not None:
+        reported(fitted, data, held_out, inputs, X, report, say)
+        lines.append(f"{'report':10} {report} ({size_in_words(report.stat().st_size)})")
+    result |= {"out": str(out), "file_bytes": size, "report": None if report is None else str(report)}
     result |= {"interrupted": interrupted, "seconds": round(clock(), 3)}
     say.result(result, "\n".join(lines))
     if interrupted:
@@ -85,3 +94,23 @@ def described(fitted: Fitted, data: Data, held_out: Data | None) -> tuple[dict[s
         lines.append(f"{'chosen':10} {chosen}, by cross-validation")
     lines.append(f"{'fitted in':10} {fitted.seconds:.1f} s")
     return result, lines
+
+
+def reported(
+    fitted: Fitted, data: Data, held_out: Data | None, inputs: Inputs | None, X: Any, path: Path, say: Output
+) -> None:
+    """Write the report of a fit, with the machine that scikit-learn would have given beside it."""
+    tested: dict[str, Any] = {}
+    if held_out is not None:
+        tested = {"X_test": _raw(held_out.rows), "y_test": held_out.y}
+    with say.warnings_as_messages(), say.working("searching an SVM to stand beside it"):
+        reference = full_machine(inputs, X, data.y, classify=data.classify)
+    with say.warnings_as_messages(), say.working("writing the report"):
+        write_report(
+            fitted.model, path, X=_raw(data.rows), y=data.y, reference=reference, estimator=fitted.estimator,
+            seconds=fitted.seconds, title=f"{type(fitted.estimator).__name__} on {data.rows.source}", **tested,
+        )  # fmt: skip
+
+
+def _raw(rows: Table | SparseRows) -> Any:
+    return rows if isinstance(rows, Table) else rows.X

@@ -10,11 +10,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
 
 import slimsvm
 
 from ..adapters.slim import slim
+from ..adapters.table_encoder import TableEncoder
 from ..adapters.whole import folded
 from ..errors import BudgetError
 from ..evaluation import size_parameter
@@ -30,6 +33,8 @@ C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 GAMMA_VALUES = (1 / 16, 1 / 4, 1.0, 4.0)
 N_FOLDS = 5
 SEARCHED_ROWS = 2000
+# An SVC on more rows takes minutes.
+MOST_FULL_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,21 @@ def fit_numbers(estimator: Any, X: Any, y: Array) -> tuple[Any, dict[str, float]
     """The estimator fitted to scaled numbers, and what was searched for it."""
     found = {} if type(estimator).__name__.startswith("Compact") else searched(estimator, X, y)
     return clone(estimator).set_params(**found).fit(X, y), found
+
+
+def full_machine(inputs: Inputs | None, X: Any, y: Array, *, classify: bool) -> Any:
+    """The searched SVC or SVR of scikit-learn that takes the same raw rows; None where there are too many rows."""
+    if X.shape[0] > MOST_FULL_ROWS:
+        return None
+    scaler = None if sparse.issparse(X) else StandardScaler().fit(X)
+    rows = X if scaler is None else scaler.transform(X)
+    machine, _ = fit_numbers(SVC() if classify else SVR(), rows, y)
+    steps = [machine] if scaler is None else [scaler, machine]
+    if inputs is not None and inputs.columns is not None:
+        encoder = TableEncoder()
+        encoder.inputs_, encoder.n_features_in_ = inputs, inputs.n_features
+        steps.insert(0, encoder)
+    return make_pipeline(*steps)
 
 
 def searched(estimator: Any, X: Any, y: Array) -> dict[str, float]:

@@ -92,7 +92,7 @@ def write_report(
     >>> model = CompactSVC(random_state=0).fit(X[:200], y[:200])
     >>> write_report(model, "report.html", X=X[:200], y=y[:200], X_test=X[200:], y_test=y[200:])  # doctest: +SKIP
     """
-    environment = _environment()
+    environment = page_environment()
     tell = progress or (lambda text: None)
     if isinstance(sizes, str) and sizes != "auto":
         raise ValueError(f'sizes must be "auto", whole numbers or None, got {sizes!r}.')
@@ -140,7 +140,8 @@ def write_report(
     write_whole(path, page.encode())
 
 
-def _environment() -> Any:
+def page_environment() -> Any:
+    """Jinja2 as the page needs it; an ImportError says if it is missing."""
     try:
         import jinja2
         from markupsafe import Markup
