@@ -40,7 +40,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     inputs_ : Inputs
         What becomes of each column, as a value.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n,)
         Names of the columns, where X was a table.
 
     Examples
