@@ -28,7 +28,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from PIL import Image
 from sklearn.calibration import calibration_curve
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import load_digits, load_wine, make_classification
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
@@ -45,10 +45,12 @@ from slimsvm import (
     MatchingPursuitSVR,
     PrunedLSSVC,
     Reduced,
+    RelevanceDisplay,
     SizeScoreDisplay,
     SparseGreedyGPR,
     SparseKernelDensity,
     TwoStageLSSVC,
+    VectorsDisplay,
     ZeroNormSVC,
 )
 from slimsvm.budget import stored_bytes
@@ -185,7 +187,9 @@ def plain_axes(axes: Axes, *, title: str = "", across: str = "", up: str = "") -
 
 def draw_demo(path: Path) -> None:
     """Run the demonstration, which draws its own picture."""
-    demo.main(["--output", str(path)])
+    demo.run(path.parent)
+    (path.parent / demo.PICTURE).rename(path)
+    (path.parent / demo.REPORT).unlink()
     with_palette(Image.open(path)).save(path, optimize=True)
 
 
@@ -467,6 +471,30 @@ def draw_which_method(path: Path) -> None:
     write_png(chart(), path)
 
 
+def draw_features(path: Path) -> None:
+    """Draw which features of the wines matter to a model with a width per feature."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = CompactSVC(metric="per_feature", random_state=0).fit(X, y)
+    display = RelevanceDisplay.from_estimator(model, X, max_features=8)
+    print(f"wine: {model.n_vectors_} vectors, {display.relevance.round(3)}")
+    display.figure_.set_dpi(100)
+    write_png(display.figure_, path)
+
+
+def draw_vectors(path: Path) -> None:
+    """Draw the vectors of a model of the digits, and which pixels matter to it."""
+    X, y = load_digits(return_X_y=True)
+    model = CompactSVC(metric="linear", rank=16, max_vectors=20, random_state=0).fit(X, y)
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(11.5, 2.9), dpi=100, layout="constrained", width_ratios=(2.6, 1)
+    )
+    VectorsDisplay.from_estimator(model, X, image_shape=(8, 8), ax=left)
+    RelevanceDisplay.from_estimator(model, X, image_shape=(8, 8), ax=right)
+    right.set_title("which pixels matter", fontsize="medium", color=INK, loc="left")
+    print(f"digits: {model.n_vectors_} vectors")
+    write_png(figure, path)
+
+
 DRAWN: dict[str, Callable[[Path], None]] = {
     "demo": draw_demo,
     "size-score": draw_size_score,
@@ -480,6 +508,8 @@ DRAWN: dict[str, Callable[[Path], None]] = {
     "least-squares": draw_least_squares,
     "density": draw_density,
     **dict.fromkeys(FAMILIES, draw_family),
+    "features": draw_features,
+    "vectors": draw_vectors,
 }
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 =================
 
 An SVC found by a search beside models of a few vectors, as a table, a picture and a report. Less than a minute, no
-download; the same as ``slimsvm demo``. ``python examples/demo.py folder`` says where picture and report go. It is not run
-for this page, because its table has times, which are worth something on a quiet machine only.
+download; the same as ``slimsvm demo``. ``python examples/demo.py folder`` says where picture and report go. It is not
+run for this page, because its table has times, which are worth something on a quiet machine only.
 """
 
 # sphinx_gallery_thumbnail_path = 'docs/pictures/demo.png'

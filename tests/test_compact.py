@@ -102,7 +102,7 @@ def test_few_or_noisy_rows_keep_what_ridge_regression_found(n_rows, capsys):
     if n_rows > 256:
         y = np.where(rng.random(n_rows) < 0.2, -y, y)
     model = CompactSVC(metric="one", verbose=1, random_state=0).fit(X, y)
-    found = re.search(r"width (\S+), C ([^\s:]+)", capsys.readouterr().out)
+    found = re.search(r"gamma = (\S+) on scaled columns and C = (\S+)", capsys.readouterr().out)
     assert found is not None
     assert pytest.approx(float(found[2]), rel=1e-2) == model.C_
     # the features are on one scale: one width, in units of their mean variance
@@ -436,7 +436,7 @@ def test_a_limit_is_a_limit_and_not_a_wish(estimator, make, n):
             assert larger["error"] <= smaller["error"] + 0.5 * smaller["standard_error"]
 
 
-@pytest.mark.parametrize("when", ["ridge", "error"])
+@pytest.mark.parametrize("when", ["ridge", "plan"])
 def test_what_is_kept_after_ctrl_c_is_within_the_limits(monkeypatch, when):
     X, y = make_checkerboard(300, random_state=0)
     X = X * [1.0, 50.0]
@@ -470,7 +470,7 @@ def test_progress_is_told(banana, capsys):
     X, _, y, _ = banana
     CompactSVC(random_state=0, verbose=1, max_vectors=4).fit(X[:100], y[:100])
     told = capsys.readouterr().out
-    assert "[CompactSVC] ridge regression" in told
+    assert "[CompactSVC] a first guess, by ridge regression: " in told
     assert "chosen:" in told
 
 
@@ -486,7 +486,7 @@ def interrupt_when(monkeypatch, when):
     monkeypatch.setattr(fitting.CompactFit, "say", say)
 
 
-MOMENTS = ["ridge", "error", "vectors, ", "chosen"]
+MOMENTS = ["ridge", "plan", "vectors, ", "chosen"]
 
 
 @pytest.mark.parametrize("estimator", [CompactSVC, CompactSVR])
@@ -504,7 +504,7 @@ def test_ctrl_c_leaves_the_estimator_as_it_was(banana, monkeypatch, when, estima
 
 def test_ctrl_c_ends_a_search_over_parameters_at_once(banana, monkeypatch):
     X, _, y, _ = banana
-    interrupt_when(monkeypatch, "error")
+    interrupt_when(monkeypatch, "plan")
     search = GridSearchCV(CompactSVC(random_state=0), {"max_vectors": [1, 2]}, cv=2)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)

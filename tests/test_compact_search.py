@@ -10,12 +10,12 @@ import pytest
 import reference
 from slimsvm.losses import Squared
 from slimsvm.methods.compact.compare import Paired
+from slimsvm.methods.compact.curve import Curve
 from slimsvm.methods.compact.likelihood import likely_widths, negative_log_likelihood
 from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.plan import ladder, metrics_in_question, plan_for
 from slimsvm.methods.compact.ridge import ridge_search
-from slimsvm.methods.compact.search import _Curve
 from slimsvm.refinement import RoundedHinge
 
 
@@ -39,7 +39,7 @@ def test_the_smallest_that_is_nearly_as_good_as_the_best(step):
     rng = np.random.default_rng(0)
     mistakes = 0.2 * rng.standard_normal(400)  # of standard error 0.01: a quarter of that is not noticed
     trial = Paired(np.ones(400))
-    curve = _Curve(trial, Setting(1.0, 1.0), 100.0)
+    curve = Curve(trial, Setting(1.0, 1.0), 100.0)
     for at, size in enumerate([1, 2, 4, 8, 16]):
         curve.sizes.append(size)
         curve.errors.append(mistakes + step * at)

@@ -18,7 +18,7 @@ from scipy.stats import norm
 from sklearn.utils import Bunch
 
 from slimsvm import datasets
-from slimsvm.datasets import CATALOGUE, OpenMLSource, PublishedSet, load, load_split
+from slimsvm.datasets import CATALOGUE, OpenMLSource, PublishedSet, load, load_split, recipes
 from slimsvm.errors import DataFormatError, SlimsvmError
 
 GENERATORS = {
@@ -444,10 +444,10 @@ def test_a_missing_file_is_described_in_one_sentence(data_dir, monkeypatch, name
 
 def test_a_missing_file_that_openml_does_not_hold(data_dir):
     with pytest.raises(DataFormatError) as caught:
-        load("ida_splice")
+        load("ida_waveform")
     assert "OpenML" not in str(caught.value)
     with pytest.raises(DataFormatError, match="OpenML is not known to hold this set"):
-        load("ida_splice", download=True)
+        load("ida_waveform", download=True)
 
 
 def test_an_unknown_name_gets_a_hint():
@@ -610,7 +610,237 @@ def test_nothing_half_written_is_left(data_dir, publish, stub, monkeypatch):
     assert list((data_dir.parent / "cache").iterdir()) == []
 
 
+# Recipes: small tables made by hand, as OpenML gives them
+
+
+def texts(*columns):
+    return [np.array(column, dtype=str) for column in columns]
+
+
+def test_every_recipe_of_the_catalogue_is_there_and_in_words():
+    named = {entry.openml.recipe for entry in CATALOGUE.values() if entry.openml} - {""}
+    assert named == set(recipes.RECIPES)
+    assert all(recipe.__doc__ for recipe in recipes.RECIPES.values())
+    for entry in CATALOGUE.values():
+        if entry.openml:
+            assert entry.openml.name
+            assert entry.openml.pattern == "" or re.fullmatch("[0-9a-f]{64}", entry.openml.pattern)
+            assert not entry.openml.drawn or entry.openml.recipe
+
+
+def test_standardised_numbers():
+    X, y = recipes.standard(texts(["1", "2.5", "9"], ["4", "4.5", "5"]), np.array(["a", "b", "a"]))
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-15)
+    np.testing.assert_allclose(X.std(axis=0, ddof=1), 1.0)
+    assert y.tolist() == [-1, 1, -1]
+
+
+def test_breast_cancer_leaves_out_rows_with_missing_values():
+    rows = [
+        "40-49 premeno 15-19 0-2 yes 3 right left_up no recurrence-events",
+        "50-59 ge40 25-29 0-2 ? 1 left central no no-recurrence-events",
+        "20-29 lt40 5-9 24-26 no 2 left right_low yes no-recurrence-events",
+    ]
+    *columns, target = texts(*zip(*(row.split() for row in rows), strict=True))
+    X, y = recipes.breast_cancer(columns, target)
+    assert y.tolist() == [1, -1]
+    codes = X * recipes.BREAST_CANCER_SCALE + recipes.BREAST_CANCER_CENTRE
+    np.testing.assert_allclose(codes, [[3, 2, 3, 0, 0, 2, 1, 0, 1], [1, 0, 1, 8, 1, 1, 0, 3, 0]], atol=1e-9)
+    with pytest.raises(ValueError, match="the value 'unknown' is none of lt40, ge40, premeno"):
+        recipes.breast_cancer([columns[0], np.full(3, "unknown"), *columns[2:]], target)
+
+
+def credit(names: bool):
+    """Two applicants, with categories by name or by UCI's codes."""
+    told = {
+        0: ("no checking", "<0"), 2: ("existing paid", "all paid"), 3: ("other", "radio/tv"), 5: ("<100", ">=1000"),
+        6: ("<1", ">=7"), 8: ("male single", "male div/sep"), 9: ("none", "guarantor"), 11: ("car", "real estate"),
+        13: ("none", "bank"), 14: ("own", "for free"), 16: ("skilled", "unskilled resident"), 18: ("none", "yes"),
+        19: ("yes", "no"),
+    }  # fmt: skip
+    coded = (
+        "14 11 32 31 410 43 61 64 72 75 93 91 101 103 123 121 143 141 152 153 173 172 191 192 201 202".split()
+    )
+    if not names:
+        told = {j: (f"A{coded[2 * at]}", f"A{coded[2 * at + 1]}") for at, j in enumerate(told)}
+    return texts(*(told.get(j, ("10", "20")) for j in range(20)))
+
+
+def test_credit_by_names_and_by_codes_is_the_same():
+    X, y = recipes.german(credit(names=True), np.array(["bad", "good"]))
+    X_codes, y_codes = recipes.german(credit(names=False), np.array(["2", "1"]))
+    np.testing.assert_array_equal(X, X_codes)
+    assert y.tolist() == y_codes.tolist() == [1, -1]
+    # of two numbers, standardised, only which is larger is left
+    assert (X[0] > 0)[:8].tolist() == [True, False, True, True, False, False, False, False]
+    three = [np.append(column, column[0]) for column in credit(names=True)]
+    three[3] = np.array(["other", "radio/tv", "new car"])
+    purpose = recipes.german(three, np.array(["bad", "good", "good"]))[0][:, 3]
+    assert (purpose[0] - purpose[2]) / (purpose[1] - purpose[2]) == pytest.approx((410 - 40) / (43 - 40))
+
+
+def test_image_segments_lose_the_constant_column():
+    columns = texts(["1", "2", "4"], ["9", "9", "9"], ["0.5", "0", "0.25"])
+    X, y = recipes.image(columns, np.array(["BRICKFACE", "grass", "path"]))
+    assert X.shape == (3, 2)
+    assert y.tolist() == [1, -1, 1]
+
+
+def test_splice_leaves_out_rows_with_other_letters():
+    rows = ["ACGT" * 15, "N" + "ACG" * 19 + "TT", "TTTT" * 15]
+    columns = texts(["x", "y", "z"], *zip(*rows, strict=True))
+    X, y = recipes.splice(columns, np.array(["EI", "IE", "N"]))
+    assert X[0, :4].tolist() == [1, 3, 2, 4]
+    assert X.shape == (2, 60)
+    assert y.tolist() == [1, -1]
+
+
+def test_thyroid_and_titanic():
+    X, y = recipes.thyroid(texts(["109.38"] * 3, ["9.881"] * 3, *[["1"] * 3] * 3), np.array(["1", "3", "1"]))
+    np.testing.assert_allclose(X[:, :2], 0.0, atol=1e-12)
+    assert y.tolist() == [-1, 1, -1]
+    named = texts(["1st", "crew", "3rd"], ["adult", "child", "adult"], ["female", "male", "male"])
+    numbered = texts(["-1.87", "0.965", "0.0214"], ["-0.228", "4.38", "-0.228"], ["-1.92", "0.521", "0.521"])
+    X, y = recipes.titanic(named, np.array(["1", "0", "0"]))
+    assert y.tolist() == [1, -1, -1]
+    np.testing.assert_array_equal(X.argsort(axis=0)[:, 0], [0, 2, 1])
+    # of numbers the order of the values that occur counts
+    np.testing.assert_array_equal(
+        recipes.titanic(numbered, np.array(["1", "0", "0"]))[0].argsort(axis=0)[:, 0], [0, 2, 1]
+    )
+
+
+def test_flares_without_the_columns_are_refused():
+    with pytest.raises(ValueError, match="no column has values that occur 164, 902 times"):
+        recipes.flare_solar(texts(["1", "2"]), np.array(["a", "b"]))
+
+
+@pytest.fixture
+def titanic_table(data_dir, publish, stub):
+    """A table of four passengers, and the entry it is the set of."""
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {
+            "class": ["'crew'", "1st", "2nd", "3rd"],
+            "age": ["adult"] * 3 + ["child"],
+            "sex": ["male"] * 3 + ["female"],
+        }
+    )
+    X, y = recipes.in_published_order(
+        *recipes.titanic(
+            texts(["crew", "1st", "2nd", "3rd"], frame["age"], frame["sex"]), np.array(["0", "0", "1", "0"])
+        )
+    )
+    source = OpenMLSource(77, "boats", recipe="titanic", pattern=recipes.pattern(X, y), drawn=3)
+    publish("six", X=X, y=y, openml=source, train_idx=np.zeros((2, 3), int), test_idx=np.zeros((2, 1), int))
+    return frame, X, y, stub(frame, pd.Series(["0", "0", "1", "0"]))
+
+
+def test_a_recipe_gives_rows_order_and_splits(data_dir, titanic_table):
+    _, X, y, fetch = titanic_table
+    data = load("six", download=True)
+    assert fetch.calls == [{"data_id": 77, "as_frame": True, "parser": "auto"}]
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+    assert (np.diff(data.X[:, 0]) > 0).all()
+    assert data.train_idx.shape == (2, 3)
+    assert data.n_published == 0
+    for train, test in zip(data.train_idx, data.test_idx, strict=True):
+        assert sorted([*train, *test]) == [0, 1, 2, 3]
+    assert load("six", download=True).file == data.file
+    assert len(fetch.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (
+            {"class": ["crew", "1st", "3rd", "2nd"]},
+            r"gives other rows than six has \(checksum [0-9a-f]{64}, expected",
+        ),
+        ({"class": ["1st", "lounge", "2nd", "3rd"]}, r"the value 'lounge' is none of 1st, 2nd, 3rd, crew"),
+        ({"extra": ["a"] * 4}, r"is not the table six was made from"),
+    ],
+)
+def test_another_table_is_refused_and_not_kept(data_dir, titanic_table, change, complaint):
+    frame, _, _, fetch = titanic_table
+    fetch.answer.data = frame.assign(**change)
+    with pytest.raises(DataFormatError, match=rf"OpenML's set 77 \(boats\) .*{complaint}"):
+        load("six", download=True)
+    assert not (data_dir.parent / "cache").exists()
+
+
+def test_other_classes_are_refused(data_dir, titanic_table):
+    fetch = titanic_table[3]
+    fetch.answer.target = fetch.answer.target.replace("1", "0").where(lambda y: y.index > 1, "1")
+    with pytest.raises(DataFormatError, match=r"with the classes \{-1: 2, 1: 2\}, but six has"):
+        load("six", download=True)
+
+
 # The published files themselves
+
+
+def raw_table(name: str, data: Bunch):
+    """What a published set was made from, as far as it can be told from the set: columns and target."""
+    X, y = data.X, data.y
+    if name == "ida_breast_cancer":
+        codes = np.rint(X * recipes.BREAST_CANCER_SCALE + recipes.BREAST_CANCER_CENTRE).astype(int)
+        columns = [np.array(order.split())[codes[:, j]] for j, order in enumerate(recipes.BREAST_CANCER)]
+        return columns, np.where(y > 0, "recurrence-events", "no-recurrence-events")
+    if name == "ida_german":
+        columns = []
+        for j, column in enumerate(X.T):
+            if j in recipes.CREDIT:
+                named = [
+                    value for value in recipes.CREDIT[j][1] if value not in ("vacation", "female single")
+                ]
+                named += ["other"] if j == 3 else []
+                columns.append(np.array(named)[np.unique(column, return_inverse=True)[1]])
+            else:
+                columns.append(column)
+        return columns, np.where(y > 0, "bad", "good")
+    if name == "ida_splice":
+        return list(np.array([*" AGCT"])[X.astype(int)].T), np.where(y > 0, "IE", "N")
+    if name == "ida_thyroid":
+        return list((X * recipes.THYROID_SCALE + recipes.THYROID_CENTRE).round(1).T), np.where(
+            y > 0, "2", "1"
+        )
+    if name == "ida_titanic":
+        return [
+            np.array(order)[np.unique(c, return_inverse=True)[1]]
+            for order, c in zip(recipes.TITANIC, X.T, strict=True)
+        ], y
+    if name == "ida_flare_solar":
+        others = np.repeat(["X", "I", "C"], [331, 223, 35])
+        spots = np.full(len(y), "O")
+        spots[y > 0] = others
+        return [spots, *X.T.astype(int)], y
+    if name == "ida_image":
+        return [*X.T[:2], np.full(len(X), 9.0), *X.T[2:]], np.where(y > 0, "sky", "grass")
+    return list(X.T), y
+
+
+@pytest.mark.published
+@pytest.mark.parametrize(
+    "name", [name for name, entry in CATALOGUE.items() if entry.openml and entry.openml.recipe]
+)
+def test_recipes_give_the_published_files(name, tmp_path, monkeypatch, stub):
+    import pandas as pd
+
+    wanted, entry = published(name), CATALOGUE[name]
+    columns, target = raw_table(name, wanted)
+    order = np.random.default_rng(0).permutation(len(target))
+    frame = pd.DataFrame({f"column {j}": np.asarray(column)[order] for j, column in enumerate(columns)})
+    stub(frame, pd.Series(np.asarray(target)[order]))
+    monkeypatch.delenv("SLIMSVM_DATA")
+    monkeypatch.setenv("SLIMSVM_CACHE", str(tmp_path))
+    found = load(name, download=True)
+    np.testing.assert_allclose(found.X, wanted.X, atol=1e-6)
+    np.testing.assert_array_equal(found.y, wanted.y)
+    if entry.openml.drawn:
+        np.testing.assert_array_equal(found.train_idx, wanted.train_idx)
+        np.testing.assert_array_equal(found.test_idx, wanted.test_idx)
 
 
 def published(name: str) -> Bunch:

@@ -56,7 +56,9 @@ if TYPE_CHECKING:
     from .persistence.files import save as save
     from .persistence.inspection import ModelFile as ModelFile
     from .persistence.inspection import inspect as inspect
+    from .plotting import RelevanceDisplay as RelevanceDisplay
     from .plotting import SizeScoreDisplay as SizeScoreDisplay
+    from .plotting import VectorsDisplay as VectorsDisplay
     from .relevance import feature_relevance as feature_relevance
     from .report.write import write_report as write_report
 
@@ -114,9 +116,11 @@ _HOMES = {
     "save": "persistence.files",
     "ModelFile": "persistence.inspection",
     "inspect": "persistence.inspection",
+    "RelevanceDisplay": "plotting",
     "SizeScoreDisplay": "plotting",
     "feature_relevance": "relevance",
     "write_report": "report.write",
+    "VectorsDisplay": "plotting",
 }
 
 __all__ = [*sorted(_HOMES), "datasets"]

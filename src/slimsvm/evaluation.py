@@ -18,7 +18,9 @@ from sklearn.utils.parallel import Parallel, delayed
 from .adapters.models import as_reducible
 from .budget import single_row_latency_us, stored_bytes
 from .expansion import KernelExpansion
+from .methods.progress import Shown
 from .path import FullModel, VectorPath, within_one_error
+from .progress import tell, working
 from .rows import Array
 
 # What the estimators of the library call their size: a number to reach, or a limit.
@@ -138,7 +140,7 @@ def vector_path(
     random_state : int, RandomState or None, default=None
         Shuffles the folds, and seeds estimators whose own `random_state` is None.
     verbose : int, default=0
-        Passed to joblib: larger tells more of the progress.
+        Whether to print how far it is, with the time left.
 
     Returns
     -------
@@ -164,9 +166,10 @@ def vector_path(
     folds = folds_for(estimator, X, y, cv, rng)
     wanted = _checked_sizes(sizes, min(len(train) for train, _ in folds))
     settings = [{parameter: int(size)} for size in wanted]
-    fold_scores, expansions = _cross_validated(
-        estimator, settings, X, y, folds, scoring, rng, n_jobs=n_jobs, verbose=verbose
-    )
+    with Shown("vector_path", wanted=bool(verbose)) as shown, working("vector_path", shown.hear):
+        fold_scores, expansions = _cross_validated(
+            estimator, settings, X, y, folds, scoring, rng, n_jobs=n_jobs
+        )
     costs = np.array(
         [[(f.n_vectors, stored_bytes(f), single_row_latency_us(f)) for f in fs] for fs in expansions],
         dtype=np.float64,
@@ -275,16 +278,20 @@ def _cross_validated(
     rng: Any,
     *,
     n_jobs: int | None,
-    verbose: int = 0,
 ) -> tuple[Array, list[list[KernelExpansion]]]:
     """Scores (n_settings, n_folds) and the expansions they are of."""
     scorer = check_scoring(estimator, scoring)
     seeds = [_seeds(estimator, rng) for _ in folds]
-    results = Parallel(n_jobs=n_jobs, verbose=verbose)(
+    fits = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_and_score)(estimator, {**setting, **seed}, X, y, train, test, scorer)
         for setting in settings
         for (train, test), seed in zip(folds, seeds, strict=True)
     )
+    total, results = len(settings) * len(folds), []
+    tell("fitting models", 0, total)
+    for result in fits:
+        results.append(result)
+        tell("fitting models", len(results), total)
     rows = [results[start : start + len(folds)] for start in range(0, len(results), len(folds))]
     return np.array([[score for score, _ in row] for row in rows]), [[f for _, f in row] for row in rows]
 

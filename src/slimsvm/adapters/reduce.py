@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..calibration import follow_probabilities, per_row
 from ..expansion import KernelExpansion
+from ..methods.progress import Shown
+from ..progress import working
 from ..readout import LabelReadout, VotesReadout
 from ..reduction.prune import CRITERIA, RIDGE
 from ..reduction.shrink import shrink
@@ -37,6 +39,7 @@ from .start import readout_by_class, start_of
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
     },
     prefer_skip_nested_validation=True,
@@ -58,6 +61,7 @@ def reduce(
     ridge: float = RIDGE,
     rank_tol: float | None = None,
     max_iter: int = 200,
+    verbose: int = 0,
     n_jobs: int | None = None,
 ) -> Any:
     r"""Make a fitted kernel model smaller: the same interface with fewer vectors.
@@ -115,6 +119,8 @@ def reduce(
         For "exact": the share of k(s, s) that counts as rounding; None means that of the machine.
     max_iter : int, default=200
         For "auto", "refine" and `refit`: limit of the optimiser's iterations at each size.
+    verbose : int, default=0
+        Whether to print what is found, and how far it is.
     n_jobs : int or None, default=None
         Threads for kernel values; None means 1, -1 all processors.
 
@@ -164,12 +170,31 @@ def reduce(
     >>> slim.n_vectors_ < len(svc.support_) / 2, slim.score(X, y) > svc.score(X, y) - 0.02
     (True, True)
     """
-    start = time.perf_counter()
-    options = Options(
-        method, criterion, None if max_loss is None else float(max_loss), max_vectors, refit, float(ridge), rank_tol,
-        max_iter, None if min_score is None else float(min_score), max_bytes,
+    options = options_of(
+        method=method, criterion=criterion, max_loss=max_loss, max_vectors=max_vectors, max_bytes=max_bytes,
+        min_score=min_score, refit=refit, ridge=ridge, rank_tol=rank_tol, max_iter=max_iter,
     )  # fmt: skip
-    threads = n_threads(n_jobs)
+    with Shown("reduce", wanted=bool(verbose)) as shown, working("reduce", shown.hear):
+        result = reduced(model, X, y, sample_weight, scoring, n_threads(n_jobs), options)
+        shown.say(str(result.reduction_))
+    return result
+
+
+def options_of(*, max_loss: float | None, min_score: float | None, ridge: float, **others: Any) -> Options:
+    """Parameters of `reduce` as the reduction takes them."""
+    return Options(
+        max_loss=None if max_loss is None else float(max_loss),
+        min_score=None if min_score is None else float(min_score),
+        ridge=float(ridge),
+        **others,
+    )
+
+
+def reduced(
+    model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, threads: int, options: Options
+) -> Any:
+    """The smaller model, with its report; arguments as of `reduce`."""
+    start = time.perf_counter()
     if hasattr(model, "reduction_") and hasattr(model, "estimator_"):  # Reduced: what it holds is the model
         model = model.estimator_
     if isinstance(model, Pipeline):

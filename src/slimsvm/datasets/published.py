@@ -56,8 +56,9 @@ def load(name: str, *, download: bool = False) -> Bunch:
     download : bool, default=False
         Whether to take the set from OpenML when the published file is not found, for the sets
         whose entry in the catalogue has ``openml``. That copy is kept in the cache directory and
-        serves later calls with ``download=True``. Its order of rows, its scaling and its splits
-        may differ from the published file; most have no split. pandas is needed to read it.
+        serves later calls with ``download=True``. Where the entry has a recipe, rows, scaling and
+        order become those of the published file; otherwise they may differ. Most have no split,
+        because the published ones are lists of rows. pandas is needed to read it.
 
     Returns
     -------

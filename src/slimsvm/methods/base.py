@@ -29,7 +29,7 @@ from ..threads import n_threads, one_blas_thread
 from ..training import Trained, TrainingSet, class_weights, part_of_rows
 from ..words import count
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
-from .progress import FitProgress
+from .progress import CallbackSupportMixin, FitProgress
 
 # What stays of a fitted estimator when its model is replaced by a smaller one.
 KEPT = ("n_features_in_", "feature_names_in_", "n_iter_", "readout_")
@@ -80,11 +80,10 @@ class Run:
 
     def say(self, text: str) -> None:
         """Print what was found, if that is wanted."""
-        if self.estimator.verbose:
-            print(f"[{self.name}] {text}", flush=True)
+        self.progress.say(text)
 
 
-class TrainedEstimator(FittedModel):
+class TrainedEstimator(CallbackSupportMixin, FittedModel):
     """How an estimator becomes a fitted one, or one around another expansion."""
 
     def __getattr__(self, name: str) -> Any:
@@ -128,8 +127,8 @@ class KernelEstimator(TrainedEstimator):
     coef0: float
     random_state: Any
 
-    # what `_train` consists of, as scikit-learn's callbacks see it
-    _stages: ClassVar[tuple[str, ...]] = ()
+    # what `_train` consists of, as scikit-learn's callbacks see it, where that is known beforehand
+    _stages: ClassVar[tuple[str, ...] | None] = None
     # whether equal rows become one only where their targets are equal too; otherwise their target is the mean
     _merges_equal_targets: ClassVar[bool] = True
 
@@ -173,8 +172,9 @@ class KernelEstimator(TrainedEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """The way from data to a fitted estimator, the same for all methods."""
-        with unchanged_on_failure(self), one_blas_thread():
-            progress = FitProgress(self, len(self._stages), X, y, sample_weight)
+        n_stages = None if self._stages is None else len(self._stages)
+        progress = FitProgress(self, n_stages, X, y, sample_weight)
+        with unchanged_on_failure(self), one_blas_thread(), progress:
             data, known = self._training_set(X, y, sample_weight)
             data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
             run = Run(self, progress, known)

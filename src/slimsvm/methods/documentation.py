@@ -29,7 +29,7 @@ class_weight : "balanced", dict or None, default=None
     Factor on the weights of each class.""",
     "verbose": """\
 verbose : int, default=0
-    Whether to print what the fit finds.""",
+    Whether to print what the fit finds, and how far it is.""",
     "no randomness": """\
 random_state : int, RandomState or None, default=None
     Not used: the method has no randomness.""",

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from ..linalg import jittered_cholesky
+from ..progress import tell
 from ..rows import Array
 
 # The paper's lambda, relative to the mean of the diagonal. The paper says "say 0.001"; over its benchmark
@@ -273,6 +274,7 @@ def prune(
     pruner = Pruner(K, coef, criterion=criterion, ridge=ridge, scale=scale)
     while pruner.n_alive > n_keep:
         block = pruner.eliminate(pruner.n_alive - n_keep)
+        tell("removing vectors", len(K) - pruner.n_alive, len(K) - n_keep)
         stopped = watch(block) if watch is not None else None
         if stopped is not None:
             return stopped

@@ -10,6 +10,7 @@ import numpy as np
 from ..expansion import KernelExpansion
 from ..kernels import RBF
 from ..losses import Squared
+from ..progress import tell
 from ..refinement import (
     RbfModel,
     RoundedHinge,
@@ -21,6 +22,7 @@ from ..refinement import (
     refine_jointly,
 )
 from ..rows import Array, Rows, dense
+from ..words import count
 from .task import Margins, Targets, Task
 
 # The search over sizes ends when the sizes that do and do not keep the loss are this near.
@@ -234,6 +236,8 @@ def smallest(
         value = loss(candidate)
         sizes.append(size)
         values.append(value)
+        good = "good enough" if value <= limit else "not good enough"
+        tell("trying sizes", len(sizes), None, f"{count(size, 'vector')}: {good}")
         if value <= limit:
             best, n_good = candidate, size
         else:

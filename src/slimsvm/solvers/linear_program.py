@@ -24,6 +24,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..problem import Status
+from ..progress import tell
 from ..rows import Array
 
 # Constraints added at a time: few programs and small ones.
@@ -136,6 +137,7 @@ def solve_one_norm(
         if gap < best.gap:
             status = Status.OPTIMAL if gap <= tol else Status.STALLED
             best = LinearProgramSolution(alpha / penalty, intercept, beta, gap, n_iter, status)
+        tell("adding columns", n_iter, None, f"relative gap {best.gap:.2g}")
         if gap <= tol:
             break
         reach[working] = 0.0

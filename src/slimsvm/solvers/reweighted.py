@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..kernels import Kernel
 from ..problem import Dictionary
+from ..progress import tell
 from ..rows import Array
 from ..training import Trained, TrainingSet
 from ..words import count
@@ -142,10 +143,10 @@ def reweighted(
         alive = size > NEGLIGIBLE * size.max()
         columns, coef = columns[alive], new[alive]
         counts.append(len(columns))
+        left = f"{count(len(columns), 'coefficient')} left, changed by {change:.2g}"
+        tell("reweighting", len(counts) - 1, None, left)
         if report is not None:
-            report(
-                f"round {len(counts) - 1}: {count(len(columns), 'coefficient')} left, changed by {change:.2g}"
-            )
+            report(f"round {len(counts) - 1}: {left}")
         if change <= tol:
             converged = True
             break

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ...rows import Array
+from ...words import count
 from .machines import Machine, Setting
 from .plan import LARGEST
+from .telling import METRICS
 
 # What `path_` tells of each size that was tried.
 PATH_FIELDS = [("metric", "U11"), ("n_vectors", np.int64), ("error", float), ("standard_error", float)]
@@ -63,6 +65,8 @@ class Choice:
         the folds have tried: more iterations fit the noise.
     expected : float
         Mistakes that a model without bad luck has at most on the rows it was trained on.
+    why : str
+        Why this size, in words.
     """
 
     machine: Machine
@@ -74,6 +78,10 @@ class Choice:
     interrupted: bool = False
     to_the_end: bool = True
     expected: float = np.inf
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{count(self.sizes[-1], 'vector')}, {METRICS[self.setting.widths]}: {self.why}"
 
 
 @dataclass(frozen=True)

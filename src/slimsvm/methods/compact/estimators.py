@@ -23,7 +23,6 @@ from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..fitted import ProbabilitiesMixin
-from ..progress import CallbackSupportMixin
 from .fitting import STAGES, CompactFit
 from .observations import of_mean_one
 from .plan import SOME_ROWS
@@ -46,7 +45,7 @@ _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Compact(CallbackSupportMixin, KernelEstimator):
+class Compact(KernelEstimator):
     """What both estimators share."""
 
     _stages = STAGES

@@ -20,6 +20,7 @@ from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
 from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, HeldOut, Limits
+from .curve import BETTER
 from .latency import fastest
 from .linear import PENALTY, LinearLimits, LinearMaps
 from .machines import KINDS, Machine
@@ -28,7 +29,7 @@ from .notices import warn_of_interruption, warn_of_one_class
 from .observations import Observations, of_mean_one, points_of
 from .plan import LARGEST, LEARNT_FEATURES, metrics_in_question
 from .scaling import can_be_dense, spread_of
-from .search import BETTER, choose
+from .search import choose
 from .selected import RowModel, SelectedRows
 from .trial import Trial
 
@@ -159,8 +160,9 @@ class CompactFit:
         if choice is not None and choice.errors is not None and trial is not None:
             errors = trial.errors(held.outputs)
             if not trial.clearly_better(errors, choice.errors, BETTER):
+                self.say("a projection: not clearly better")
                 return None
-        self.say(f"chosen: {found.shape}")
+        self.say(f"chosen: {found.shape}" + (", clearly better than widths" if choice is not None else ""))
         self.run.progress.stage(STAGES[1])
         table = (choice.table if choice is not None else []) + maps.table
         interrupted = False
@@ -180,7 +182,7 @@ class CompactFit:
         progress, machine, data = self.run.progress, choice.machine, choice.machine.data
         best: tuple[Any, int] | None = None  # model and iterations
         kept: tuple[KernelExpansion, Array | None, int] | None = None  # with its numbers rounded
-        self.say(f"chosen: {count(choice.sizes[-1], 'vector')}, {choice.setting.widths}")
+        self.say(f"chosen: {choice}")
         interrupted = progress.stage(STAGES[1]) or choice.interrupted
         setting, least = choice.setting, np.inf
 
@@ -230,8 +232,7 @@ class CompactFit:
     @cached_property
     def _metrics(self) -> tuple[str, ...]:
         """Metrics to choose from, the simplest first."""
-        model = self.model
-        wanted = model.metric
+        model, wanted = self.model, self.model.metric
         learnt = model.kernel == "rbf" and model.refine and model.max_latency_us is None
         if wanted == "linear" and (not learnt or model.gamma is not None):
             raise ValueError(
@@ -239,10 +240,10 @@ class CompactFit:
                 "refine=True and gamma=None, and its budgets are max_vectors and max_bytes."
             )
         n, d = self.data.X.shape
-        given = model.gamma is not None
-        found = metrics_in_question(wanted, n_rows=n, n_features=d, moved=self.moved, width_given=given)
-        if not learnt:
-            found = tuple(metric for metric in found if metric != "linear")
+        found = metrics_in_question(
+            wanted, n_rows=n, n_features=d, moved=self.moved, width_given=model.gamma is not None
+        )
+        found = found if learnt else tuple(metric for metric in found if metric != "linear")
         return found or ("one" if self.moved else "fixed",)
 
     @property

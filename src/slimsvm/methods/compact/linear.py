@@ -19,6 +19,7 @@ from ...budget import max_vectors_for
 from ...errors import BudgetError
 from ...expansion import KernelExpansion
 from ...kernels import RBF
+from ...progress import tell
 from ...projection import Projection
 from ...refinement import fit_coefficients, kernel_blocks
 from ...refinement.projection import (
@@ -268,9 +269,13 @@ class LinearMaps:
         n_steps = max(LAST_STEPS, LAST_EPOCHS * (data.n // BATCH_ROWS))
         model = self.train(
             shape, scaled, data, n_steps, rng, choice.model.matrix,
-            progress=lambda share: self.report(f"last refinement: {share:.0%}"),
+            progress=self._told,
         )  # fmt: skip
         return self.expansion(self.solved(model, scaled), shape), n_steps
+
+    def _told(self, share: float) -> None:
+        tell("training in batches", round(100 * share), 100, aloud=False)
+        self.report(f"last refinement: {share:.0%}")
 
     def solved(self, model: ProjectedModel, scaled: _Scaled) -> ProjectedModel:
         """The model with its coefficients and intercept solved for on all rows."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...kernels import RBF
 from ...losses import Squared
+from ...progress import tell
 from ...refinement import (
     RbfModel,
     SmoothLoss,
@@ -252,7 +253,7 @@ class MovedVectors:
         model = refine_in_batches(
             model, X, Y, weights, data.loss, np.full(Y.shape[1], setting.penalty), widths=setting.widths,
             n_epochs=EPOCHS, rng=rng, n_threads=self.n_threads,
-            progress=lambda epoch: report(f"epoch {epoch} of {EPOCHS}"),
+            progress=partial(_epoch_told, report),
         )  # fmt: skip
         yield model, EPOCHS
         # the coefficients once more, on all rows at once
@@ -264,6 +265,11 @@ class MovedVectors:
         )  # fmt: skip
         report("coefficients fitted on all rows")
         yield replace(model, coef=coef, intercept=intercept), EPOCHS
+
+
+def _epoch_told(report: Callable[[str], None], epoch: int) -> None:
+    tell("training in batches", epoch, EPOCHS, aloud=False)
+    report(f"epoch {epoch} of {EPOCHS}")
 
 
 def _iterations(setting: Setting, model: RbfModel, n_rows: int) -> int:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...words import count
+from .telling import METRICS
+
 # Up to FEW_ROWS rows, and with more than NOISY mistakes of ridge regression up to SOME_ROWS, five folds say less than
 # ridge regression, which leaves out one row after the other, knows: its width, penalty and loss stay.
 FEW_ROWS, SOME_ROWS, NOISY = 256, 2_000, 0.15
@@ -53,11 +56,12 @@ class Plan:
     sizes: tuple[int, ...]
 
     def __str__(self) -> str:
-        held = f"{self.folds} of {FOLDS} parts held out" if self.folds < FOLDS else f"{FOLDS} folds"
-        setting = "setting of ridge regression" if self.trusted else f"settings at {self.compared} vectors"
+        held = f"one of {FOLDS} parts held out" if self.folds < FOLDS else f"{FOLDS} parts held out in turn"
+        learnt = [metric for metric in self.metrics if metric != "linear"]
+        settings = "the C of the first guess" if self.trusted else "several values of C"
         return (
-            f"plan: {self.rows} rows, {held}, metrics {', '.join(self.metrics)}, {setting}, "
-            f"up to {self.sizes[-1]} vectors"
+            f"plan: {self.rows} rows, {held}; {settings}; {', or '.join(METRICS[metric] for metric in learnt)}; up to "
+            f"{count(self.sizes[-1], 'vector')}, as long as more help"
         )
 
 

@@ -13,6 +13,7 @@ from ...rows import Array
 from ...words import count
 from .compare import Paired
 from .observations import blur_for
+from .telling import reached
 
 if TYPE_CHECKING:
     from .linear import LinearMaps
@@ -40,8 +41,9 @@ class Shape:
         return self.rank * self.n_vectors
 
     def __str__(self) -> str:
-        scale = "features by their own scale" if self.own_scale else "features by one scale"
-        return f"{count(self.n_vectors, 'vector')} in {self.rank} dimensions, {scale}"
+        scale = "own scales" if self.own_scale else "one scale"
+        where = f"a projection to {count(self.rank, 'dimension')}"
+        return f"{count(self.n_vectors, 'vector')}, {where}, {scale}"
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Race:
             paired = Paired(self._held.weight)
             mean = paired.mean(mistakes)
             self._least = min(self._least, mean)
-            self._maps.report(f"{shape}: error {mean:.4g} after {n_steps} batches")
+            found = reached(mean, classify=self._held.classify)
+            self._maps.report(f"{shape}: {found} after {n_steps} batches")
             self._maps.table.append(("linear", shape.n_vectors, mean, paired.standard_error(mistakes)))
         return self._done[shape, n_steps]
 

@@ -7,7 +7,7 @@ metrics still in question. All choices compare errors on the same held-out rows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,9 +18,10 @@ from ...losses import Squared
 from ...rows import Array
 from ...words import count
 from .choice import Choice, Limits, Table
-from .compare import NEAR
+from .curve import BETTER, Curve
 from .machines import LIKELIHOOD, First, Machine, Setting
 from .plan import SOME_ROWS, Plan, ladder, plan_for
+from .telling import METRICS, reached, why
 from .trial import Trial
 
 # Factors on width and penalty that lead to the neighbours of a setting. A narrower kernel needs more penalty, so both
@@ -30,16 +31,13 @@ NEIGHBOURS = {
     "one": ((1.0, 0.25), (1.0, 4.0)),
     "per_feature": ((1.0, 0.25), (4.0, 0.25), (4.0, 1.0)),
 }
-# A setting that is tried later must be better by this many standard errors, and a metric that learns more by this many.
-EARNED, BETTER = 0.5, 2.0
-# Growing ends when this many sizes were not better than the best before them; but not before twice the size settings
-# are compared at, and not while mistakes are this many times those of ridge regression. More vectors than the square
-# root of the number of rows, which is as many as theory asks for, must be better like a metric that learns more.
-PATIENCE, MUCH_WORSE = 3, 2.0
-# Of the variance of targets nobody misses this share, and of mistakes this share of their standard error: no test would
-# notice. Half a standard error of squared errors, which a few large ones make, is ten times that share and would be
-# missed.
-NEGLIGIBLE, NOTICED = 1e-3, 0.25
+# A setting that is tried later must be better by this many standard errors.
+EARNED = 0.5
+# Growing does not end while mistakes are this many times those of ridge regression.
+MUCH_WORSE = 2.0
+# Of the variance of targets nobody misses this share: no test would notice. Half a standard error of squared errors,
+# which a few large ones make, is ten times that share and would be missed.
+NEGLIGIBLE = 1e-3
 # A fit with more mistakes on its own rows than the folds had on others, by so many standard errors, has failed.
 BAD_LUCK = 2.0
 # The last fit of a model with fewer mistakes than this goes on to the end; more iterations would fit the noise.
@@ -76,61 +74,11 @@ def choose(
             else:
                 search.go(free)
                 if not search.fits:
+                    report(f"that is not allowed; now with at most {count(limits.most, 'vector')}")
                     search.go(limits)
         except keeps:
             return search.choice(interrupted=True), search.trial
     return search.choice(interrupted=False), search.trial
-
-
-class _Curve:
-    """What each size reached with one setting."""
-
-    def __init__(self, trial: Trial, setting: Setting, sensible: float) -> None:
-        """Sizes larger than `sensible` must earn it."""
-        self.trial, self.setting, self.sensible = trial, setting, sensible
-        self.sizes: list[int] = []
-        self.outputs: list[Array] = []
-        self.errors: list[Array] = []  # blurred
-        self.mistakes: list[Array] = []
-
-    def add(self, size: int, outputs: Array) -> None:
-        """The next size, with its held-out outputs."""
-        self.sizes.append(size)
-        self.outputs.append(outputs)
-        self.errors.append(self.trial.errors(outputs))
-        self.mistakes.append(self.trial.mistakes(outputs))
-
-    @property
-    def falls(self) -> bool:
-        """Whether one of the last sizes is better than all before them; a large one must be clearly better."""
-        if self.sizes[-1] > self.sensible:
-            before = self.errors[:-1]
-            return self.trial.clearly_better(self.errors[-1], before[self.trial.best(before)], BETTER)
-        return self.trial.best(self.mistakes) >= len(self.sizes) - PATIENCE
-
-    def best(self, places: Sequence[int]) -> int:
-        """The place of the least error; of sizes that are not sensible one must be clearly better."""
-        best = places[0]
-        for at in places:
-            z = BETTER if self.sizes[at] > self.sensible else 0.0
-            if self.trial.clearly_better(self.errors[at], self.errors[best], z):
-                best = at
-        return best
-
-    def smallest_enough(self, places: Sequence[int], unseen: float) -> int:
-        """The first place, of sizes in order, that is nearly as good as the best."""
-        best = self.best(places)
-        z = 0.0
-        if not unseen:
-            z, unseen = NEAR, NOTICED * self.trial.standard_error(self.mistakes[best])
-        errors = [self.errors[at] for at in places]
-        return places[self.trial.smallest_enough(errors, self.errors[best], z, unseen)]
-
-    def upto(self, most: int) -> list[int]:
-        """Places of the sizes up to this, the smallest first."""
-        return sorted(
-            (at for at, size in enumerate(self.sizes) if size <= most), key=lambda at: self.sizes[at]
-        )
 
 
 class _Found(NamedTuple):
@@ -151,7 +99,8 @@ class _Search:
         self.trial: Trial | None = None
         self.setting = Setting(limits.width or 1.0, limits.penalty or 0.25, limits.metrics[0])
         self.size = 1
-        self.at: tuple[_Curve, int] | None = None  # where it was found
+        self.why = "nothing was compared"
+        self.at: tuple[Curve, int] | None = None  # where it was found
         self.table: Table = []
         self._settings: dict[tuple[str, int, int], _Found] = {}
 
@@ -165,9 +114,10 @@ class _Search:
         self.scaling = min(range(len(self.firsts)), key=lambda at: self.firsts[at].error)
         first = self.firsts[self.scaling]
         self.noise = first.mistakes
+        guess = reached(first.mistakes, classify=data.classify)
+        gamma = f"gamma = {first.width:.3g} on scaled columns and " if self.machine.has_width else ""
         self.report(
-            f"ridge regression: scaling {self.scaling}, width {first.width:.3g}, C {1 / first.penalty:.3g}: "
-            f"error {first.mistakes:.4g}"
+            f"a first guess, by ridge regression: {guess} on rows left out, with {gamma}C = {1 / first.penalty:.3g}"
         )
         most = min(data.n, max(limits.largest, limits.most))
         self.plan: Plan = plan_for(
@@ -181,6 +131,11 @@ class _Search:
         part = self.machine.on(rows) if len(rows) < data.n else self.machine
         self.setting = self._start(self.plan.metrics[0], self.scaling)
         self.trial = Trial(part, rows, self.plan.folds, seed, self.noise, run, score)
+
+    def _reached(self, errors: Array) -> str:
+        assert self.trial is not None
+        scored = self.trial.score is not None
+        return reached(self.trial.mean(errors), classify=self.machine.data.classify, scored=scored)
 
     def _start(self, metric: str, scaling: int) -> Setting:
         first = self.firsts[max(scaling, 0)]
@@ -214,7 +169,9 @@ class _Search:
             z = 0.0 if binding else BETTER
             if best is None or trial.clearly_better(least, best, z, self._unseen):
                 best = least
-                self._take(curve, chosen if binding else curve.smallest_enough(allowed, self._unseen))
+                self._take(curve, chosen if binding else curve.smallest_enough(allowed, self._unseen), chosen)
+            else:
+                self.report(f"{METRICS[setting.widths]}: not clearly better")
             self.table += [
                 (
                     setting.widths,
@@ -225,8 +182,10 @@ class _Search:
                 for at in curve.upto(limits.most)
             ]
 
-    def _take(self, curve: _Curve, at: int) -> None:
+    def _take(self, curve: Curve, at: int, best: int) -> None:
         self.setting, self.size, self.at = curve.setting, curve.sizes[at], (curve, at)
+        found, most = [self._reached(errors) for errors in curve.errors], self.limits.allowed(curve.setting)
+        self.why = why(curve.sizes, found, at, best, most)
         wished = self.limits.allowed(curve.setting)
         if self.limits.wished and self.size == max(curve.sizes) and not curve.trial.machine.can_try(wished):
             self.size = max(self.size, wished)
@@ -247,13 +206,11 @@ class _Search:
                 if found is not None and (best is None or trial.mean(found.errors) < trial.mean(best.errors)):
                     best = rival = found
             if best is None:
-                self.report(f"{metric}: given up")
+                self.report(f"{METRICS[metric]}: clearly worse, given up")
                 continue
             setting, errors = best.setting, best.errors
-            self.report(
-                f"{metric}: width {setting.width:.3g}, C {1 / setting.penalty:.3g}, scaling {setting.scaling}: error "
-                f"{trial.mean(errors):.4g}"
-            )
+            how = f"with {count(best.size, 'vector')} and C = {1 / setting.penalty:.3g}"
+            self.report(f"{METRICS[metric]}: {self._reached(errors)} {how}")
             if left and trial.mean(errors) > trial.mean(left[-1].errors):
                 continue  # learns more for nothing
             if (
@@ -338,18 +295,18 @@ class _Search:
         limit = max(MUCH_WORSE * self.noise, self._unseen)
         return trial.mean(errors) - trial.standard_error(errors) > limit
 
-    def _grown(self, setting: Setting, limits: Limits, sensible: float) -> _Curve:
+    def _grown(self, setting: Setting, limits: Limits, sensible: float) -> Curve:
         """Models of growing size until that does not help any more."""
         assert self.trial is not None
         trial = self.trial
-        curve = _Curve(trial, setting, sensible)
+        curve = Curve(trial, setting, sensible)
         most, own = limits.allowed(setting), self.limits.allowed(setting)
         sizes = [*(size for size in self.plan.sizes if size < most), most]
         sizes = [size for size in sizes if size == 1 or trial.machine.can_try(size)]
         for size, outputs in zip(sizes, trial.grown(setting, sizes), strict=True):
             curve.add(size, outputs)
             self.report(
-                f"{count(size, 'vector')}, {setting.widths}: error {trial.mean(curve.errors[-1]):.4g}"
+                f"{count(size, 'vector')}, {METRICS[setting.widths]}: {self._reached(curve.errors[-1])}"
             )
             if size > 2 * self.plan.compared and not (curve.falls or self._much_worse(curve.mistakes[-1])):
                 break
@@ -390,5 +347,14 @@ class _Search:
                 mistakes = curve.mistakes[at]
                 expected = trial.mean(mistakes) + BAD_LUCK * trial.standard_error(mistakes)
         return Choice(
-            self.machine, setting, [*sizes, size], held, errors, self.table, interrupted, to_the_end, expected
+            self.machine,
+            setting,
+            [*sizes, size],
+            held,
+            errors,
+            self.table,
+            interrupted,
+            to_the_end,
+            expected,
+            self.why,
         )

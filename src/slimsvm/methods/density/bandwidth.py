@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from ...progress import tell
 from ...rows import Array, Rows, block_slices, squared_norms
 from .mixture_support import SparseMixture
 
@@ -156,6 +157,7 @@ def sparse_bandwidth(X: Rows, weight: Array, fit: Callable[[Rows, Array, float],
         tried.append(
             (bandwidth, mixture_log_density(X[held], X[rest][found.support], found.weights, bandwidth))
         )
+        tell("trying bandwidths", len(tried))
         if float(weight[held] @ (tried[-1][1] - tried[best][1])) > 0:
             best, idle = len(tried) - 1, 0
         else:

@@ -21,6 +21,7 @@ from ...training import Trained
 from ...words import count
 from ..base import TrainedEstimator, checked_weight, unchanged_on_failure
 from ..documentation import documented
+from ..progress import FitProgress
 from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
 from .mixture_support import SparseMixture, sparse_mixture
 
@@ -142,11 +143,19 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         -------
         self
         """
-        with unchanged_on_failure(self), one_blas_thread():
+        progress = FitProgress(self, None, X, y, sample_weight)
+        with unchanged_on_failure(self), one_blas_thread(), progress:
             X = as_rows(
                 validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
             )
-            self._store(self._train(X, checked_weight(sample_weight, X)), DensityReadout())
+            trained = self._train(X, checked_weight(sample_weight, X))
+            vectors, rounds = trained.expansion.n_vectors, trained.n_iter
+            bandwidth = trained.extras["bandwidth_"]
+            progress.say(
+                f"bandwidth {bandwidth:.4g}: {count(vectors, 'vector')} after {count(rounds, 'round')}"
+            )
+            self._store(trained, DensityReadout())
+            progress.finish()
         return self
 
     def _train(self, X: Rows, weight: Array) -> Trained:
@@ -159,12 +168,6 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
             points -= weight @ points / weight.sum()  # nothing depends on the origin, but rounding would
         bandwidth = self._choose_bandwidth(points, weight)
         found = self._mixture(points, weight, bandwidth)
-        if self.verbose:
-            name, vectors = type(self).__name__, count(len(found.support), "vector")
-            print(
-                f"[{name}] bandwidth {bandwidth:.4g}: {vectors} after {count(len(found.counts) - 1, 'round')}",
-                flush=True,
-            )
         found.rounds.warn_if_unfinished(type(self).__name__)
         support = rows[found.support]
         factor = math.exp(-0.5 * X.shape[1] * math.log(2.0 * math.pi * bandwidth**2))

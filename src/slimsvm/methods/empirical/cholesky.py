@@ -28,6 +28,7 @@ from scipy.linalg import lapack
 
 from ...kernels import Linear
 from ...problem import KernelGram
+from ...progress import tell
 from ...rows import Array
 
 # Rows looked at together: their matrix products are worth a call, their own Cholesky steps stay small.
@@ -172,6 +173,7 @@ def select_in_order(
     kept = np.empty(0, dtype=np.intp)
     for start in range(0, gram.n, BLOCK_ROWS):
         block = np.arange(start, min(start + BLOCK_ROWS, gram.n))
+        tell("selecting vectors", start + len(block), gram.n)
         known = linalg.solve_triangular(
             factor.array, gram.block(kept, block), lower=True, check_finite=False
         ) if kept.size else np.empty((0, len(block)))  # fmt: skip
@@ -224,6 +226,7 @@ def _select_by_residual(
         residual -= np.einsum("ij,ij->i", new, new)
         residual[rows] = 0.0
         kept.extend(rows.tolist())
+        tell("selecting vectors", len(kept), max_vectors)
     chosen_rows = np.array(kept, dtype=np.intp)
     return Selection(chosen_rows, np.tril(V[chosen_rows, : len(kept)]))
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import _core
 from ...problem import FeatureGram, Problem, Solution, Status
+from ...progress import tell
 from ...rows import Array
 from .hinge import HingePoint
 
@@ -89,6 +90,7 @@ def _solve_one(
         point = HingePoint.measure(H, y, C, beta, fit_intercept=rho > 0)
         if point.gap < best.gap:
             best = point
+        tell("coordinate descent", epochs, None, f"relative gap {best.gap:.2g}")
         if best.gap <= tol:
             break
         if violation <= inner:

@@ -22,6 +22,7 @@ from scipy.linalg import blas
 
 from ...linalg import cholesky_factor
 from ...problem import FeatureGram, Problem, Solution, Status
+from ...progress import tell
 from ...rows import Array
 from .hinge import HingePoint, usable
 
@@ -128,6 +129,7 @@ class _State:
         idle, least, status = 0, np.inf, Status.ITERATION_LIMIT
         for n_iter in range(1, max_iter + 1):
             rough = self._rough_gap()
+            tell("interior point", n_iter, None, f"relative gap about {rough:.2g}")
             if rough <= 10.0 * tol and self.measure() <= tol:
                 return n_iter, Status.OPTIMAL
             # far from the solution complementarity is what falls, near it the gap

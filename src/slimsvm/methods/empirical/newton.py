@@ -16,6 +16,7 @@ from scipy import linalg
 
 from ...linalg import cholesky_factor
 from ...problem import FeatureGram, Problem, Solution, Status
+from ...progress import tell
 from ...rows import Array
 from .hinge import balanced, usable
 
@@ -77,6 +78,7 @@ def _solve_one(
         gap, beta = _gap(features, y, C, slack, penalised, v, fit_intercept)
         if gap < best[0]:
             best = (gap, v, beta)
+        tell("Newton's method", n_iter, None, f"relative gap {best[0]:.2g}")
         if gap <= tol:
             break
         gradient = penalised * v - (C * slack * y) @ features

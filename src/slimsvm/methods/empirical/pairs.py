@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import _core
 from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, Status
+from ...progress import tell
 from ...rows import Array
 from .hinge import HingePoint
 
@@ -79,6 +80,7 @@ def _solve_one(
     wanted = WORTH_MEASURING * tol
     for passes in range(1, max_passes + 1):
         beta, _, _, violation = _core.pair_cd(G, y, lower, upper, beta, wanted, len(y))
+        tell("coordinate descent on pairs", passes)
         if violation <= wanted:
             point = HingePoint.measure(H, y, C, beta, fit_intercept=True)
             best = min(best, point, key=lambda p: p.gap)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...problem import KernelGram
+from ...progress import tell
 from ...rows import Array
 
 # Rows offered between two calls of the kernel.
@@ -43,4 +44,5 @@ def select_by_entropy(gram: KernelGram, m: int, rng: np.random.Generator) -> Arr
             sums[i] = K[i].sum()
             chosen[i] = j
             block[:, i] = gram.block(rows, np.array([j]))[:, 0]
+        tell("offering rows", min(start + OFFERED_TOGETHER, len(offered)), len(offered))
     return np.sort(chosen)

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from ...losses import Hinge, SquaredHinge
 from ...problem import KernelGram, Problem, Solution, Status, unusable_kernel_values
+from ...progress import tell
 from ...rows import scale_columns, squared_norms
 from ...training import Trained, TrainingSet
 from ...words import count
@@ -152,6 +153,7 @@ class FullSVC(KernelClassifier):
             intercept[output] = machine.intercept_[0]
             n_iter = max(n_iter, int(machine.n_iter_[0]))
             run.say(f"output {output + 1} of {k}: {count(len(machine.support_), 'vector')}")
+            tell("one output after the other", output + 1, k)
         status = Status.OPTIMAL if finished else Status.ITERATION_LIMIT
         gap = 0.0 if finished else float(problem.optimality(alpha, intercept).max())
         return Solution(alpha, intercept, status, n_iter, gap)

@@ -35,6 +35,7 @@ import numpy as np
 
 from ...linalg import GrowingRows, pivot_floor
 from ...problem import DENSE_LIMIT_BYTES, KernelGram
+from ...progress import tell
 from ...rows import Array
 from .columns import COLUMNS_AT_A_TIME, ColumnCache, SelectedVectors
 from .inverse_factor import InverseFactor
@@ -340,11 +341,16 @@ def run(searches: Iterable[Search], n_vectors: int | None = None) -> list[Sequen
                 active.remove(search)
                 continue
             search.take()
-            used.add(i)
+            if i not in used:
+                used.add(i)
+                tell("adding vectors", len(used), n_vectors)
     return [search.sequence for search in every]
 
 
 def _to_the_end(search: Search) -> Sequence:
+    n_steps = 0
     while search.propose() is not None:
         search.take()
+        n_steps += 1
+        tell("adding vectors", n_steps)
     return search.sequence

@@ -11,8 +11,10 @@ from sklearn.utils._param_validation import Interval
 from ...kernels import Kernel
 from ...losses import Squared
 from ...problem import KernelGram, Problem
+from ...progress import tell
 from ...rows import Array
 from ...training import Trained, TrainingSet
+from ...words import count
 from ..base import KernelClassifier, Run
 from ..documentation import documented
 from .solvers import solve_cholesky
@@ -29,6 +31,7 @@ def prune_by_support_values(
         problem = Problem(part, Y[rows], Squared(), C[rows])
         solution = solve_cholesky(problem, tol=0.0, max_iter=None, rng=rng)
         n_rounds += 1
+        tell("pruning", gram.n - len(rows) + 1, gram.n - n_vectors + 1, f"{count(len(rows), 'vector')} left")
         if len(rows) <= n_vectors:
             return rows, solution.alpha, solution.intercept, n_rounds
         support = np.sqrt((solution.alpha**2).sum(axis=1))  # over the outputs, which share their vectors

@@ -29,6 +29,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, minres
 from ... import _core
 from ...linalg import cholesky_factor
 from ...problem import KernelGram, Problem, Solution, Status
+from ...progress import tell
 from ...rows import Array
 
 # Columns of the matrix behind the preconditioner of conjugate gradients.
@@ -40,6 +41,8 @@ CACHED_COLUMN_BYTES = 200 * 2**20
 CG_ITERATIONS = 1000
 SMO_ITERATIONS = 20_000
 SMO_ITERATIONS_PER_ROW = 300
+# Steps of SMO between two that are told.
+TOLD = 100
 
 # A solver: (problem, *, tol, max_iter, rng) -> Solution.
 Solver: TypeAlias = Callable[..., Solution]
@@ -138,6 +141,7 @@ def solve_cg(problem: Problem, *, tol: float, max_iter: int | None, rng: np.rand
         r -= step * Ap
         reached = np.abs(r).max(axis=0) / goal
         best = min(best, float(reached.max()))
+        tell("conjugate gradients", n_iter, None, f"largest residual {best * tol:.2g}")
         if (reached <= 1.0).all():
             status = Status.OPTIMAL
             break
@@ -177,6 +181,7 @@ def _minres_to_tolerance(
     def count(_: Array) -> None:
         nonlocal steps
         steps += 1
+        tell("MINRES", steps)
 
     while error > tol and steps < limit:
         step, _ = minres(operator, left, rtol=1e-3 * tol, maxiter=limit - steps, callback=count)
@@ -260,6 +265,7 @@ def solve_smo(problem: Problem, *, tol: float, max_iter: int | None, rng: np.ran
         spread = float(error.max() - error.min()) / size
         intercept[output] = 0.5 * (float(error.max()) + float(error.min()))
         worst, most = max(worst, spread), max(most, n_iter)
+        tell("one output after the other", output + 1, k)
         if spread > tol:
             status = Status.ITERATION_LIMIT
     return Solution(alpha, intercept, status, most, worst)
@@ -291,6 +297,8 @@ def _smo_by_columns(gram: KernelGram, ridge: Array) -> _Smo:
         error = y.copy()
         n_iter = 0
         for n_iter in range(1, limit + 1):
+            if n_iter % TOLD == 0:
+                tell("SMO", n_iter)
             i = int(error.argmax())
             column_i = columns[i]
             fall = error[i] - error

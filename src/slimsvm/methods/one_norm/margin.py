@@ -22,6 +22,7 @@ from scipy.linalg import blas, lapack
 
 from ...linalg import cholesky_factor
 from ...problem import Status
+from ...progress import tell
 from ...rows import Array
 from ...solvers.hinge_no_bias import MAX_ITERATIONS, SHORTEST_STEP, _longest_step
 
@@ -140,6 +141,7 @@ def solve_one_norm_margin(
         if gap < best.gap:
             best = OneNormMarginSolution(alpha, b, beta, gap, n_iter, status)
             best_g = g
+        tell("interior point", n_iter + 1, None, f"relative gap {gap:.2g}")
         if gap <= tol:
             status = Status.OPTIMAL
             break

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
 from ...problem import KernelGram
+from ...progress import tell
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ...words import count
@@ -52,6 +53,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     search = Pursuit(gram, data.Y, data.weight, rule, run.rng)
     looked_at = 0
     while search.m < model.max_vectors and search.step():
+        tell("adding vectors", search.m, model.max_vectors)
         if search.m >= (1.0 + GROWTH_BETWEEN_BOUNDS) * looked_at and model.tol > 0:
             looked_at = search.m
             gap = duality_gap(gram, search, data.weight, model.C, data.Y)

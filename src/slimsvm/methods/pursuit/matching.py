@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
+from ...progress import tell
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
@@ -33,7 +34,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     part = gram if len(part_rows) == gram.n else gram.part(part_rows)
     search = Pursuit(part, data.Y[part_rows], data.weight[part_rows], rule, rng)
     while search.m < model.max_vectors and search.step():
-        pass
+        tell("adding vectors", search.m, model.max_vectors)
     chosen = part_rows[search.chosen]
     if model.validation_fraction is not None:
         K = gram.block(chosen, held)

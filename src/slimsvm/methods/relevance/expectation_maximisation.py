@@ -18,8 +18,10 @@ from scipy import linalg
 from scipy.special import expit, log_ndtr
 
 from ...linalg import cholesky_factor
+from ...progress import tell
 from ...rows import Array
 from ...solvers.reweighted import Round
+from ...words import count
 from .marginal_likelihood import FIRST_NOISE, LARGEST_PRECISION, posterior_mode
 from .sparse_bayes import CandidateColumns, SparseBayes
 
@@ -107,6 +109,7 @@ def _from_start(
             beta = min(1.0 / max(noise, np.finfo(float).tiny), LARGEST_PRECISION / variance)
             moved = max(moved, abs(np.log(beta / old)))
         columns, Phi, mean, precision = columns[useful], Phi[:, useful], mean[useful], new[useful]
+        tell("expectation maximisation", n_iter, None, f"{count(len(columns), 'weight')} left")
         if moved <= tol:
             converged = True
             break

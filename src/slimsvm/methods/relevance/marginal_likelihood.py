@@ -22,6 +22,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from ...linalg import cholesky_factor
+from ...progress import tell
 from ...rows import Array
 from .sparse_bayes import CandidateColumns, GrowingModel, SparseBayes
 
@@ -35,6 +36,8 @@ MODE_ITERATIONS = 50
 # reproduced exactly, the loop may go round in circles. Each such round also halves the number of steps of
 # the next.
 PATIENCE = 12
+# What the steps are called where progress is told.
+CLIMB = "raising the marginal likelihood"
 # A restart leaves out every third column of the model, another third each time.
 SHARES = 3
 # Gain (in nats) a step must promise near the end.
@@ -124,6 +127,7 @@ def fit_gaussian(
             beta = new
             state.refresh(beta)
             likelihood = _gaussian_likelihood(state, y, weight, beta)
+            tell(CLIMB, n_iter, None, f"log marginal likelihood {likelihood:.6g}")
             # half the rows times the squared change of log beta is what the noise could still gain
             settled = gain < tol and 0.5 * n * moved**2 < tol and state.best_step()[2] < tol
             if watch.finished(state, beta, likelihood, n_iter, state.best_step()[2], settled):
@@ -240,6 +244,7 @@ def fit_bernoulli(
             taken, _ = state.improve(watch.budget(state, max_iter - n_iter), tol)
             n_iter += max(taken, 1)
             likelihood = _at_mode(state, y, weight)
+            tell(CLIMB, n_iter, None, f"log marginal likelihood {likelihood:.6g}")
             gain = state.best_step()[2]
             if watch.finished(state, 1.0, likelihood, n_iter, gain, gain < tol):
                 break

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import Kernel
 from ...problem import DENSE_LIMIT_BYTES, KernelGram
+from ...progress import tell
 from ...rows import Array
 from ...training import Trained, TrainingSet, held_out_score
 from ...words import count
@@ -56,6 +57,7 @@ def forward(selection: TwoStage, n_steps: int) -> Array:
     losses: list[float] = []
     while len(losses) < n_steps and selection.forward_step():
         losses.append(selection.loss)
+        tell("adding vectors", len(losses), n_steps)
     return np.array(losses)
 
 
@@ -65,6 +67,7 @@ def size_by_press(selection: TwoStage, most: int) -> tuple[int, Array]:
     best = 0
     while len(errors) < most and selection.forward_step():
         errors.append(press(selection.residual, selection.leverage))
+        tell("looking for the number of vectors", len(errors))
         best = int(np.argmin(errors))
         if len(errors) - best > max(PATIENCE_STEPS, PATIENCE_SHARE * len(errors)):
             break
@@ -140,7 +143,9 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
 def second_stage(selection: TwoStage, max_iter: int, name: str) -> int:
     """Rounds until one changes nothing."""
     for n_rounds in range(1, max_iter + 1):
-        if selection.refine_round() == 0:
+        exchanged = selection.refine_round()
+        tell("exchanging vectors", n_rounds, None, f"{count(exchanged, 'vector')} exchanged")
+        if exchanged == 0:
             return n_rounds
     warnings.warn(
         f"{name}: the second stage still exchanged vectors in round {max_iter}; raise max_iter.",

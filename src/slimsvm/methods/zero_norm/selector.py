@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ...kernels import KERNELS, Kernel
+from ...progress import tell
 from ...rows import Array, Rows, dense, scale_columns
 from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
 from ...threads import one_blas_thread
@@ -23,6 +25,7 @@ from ...words import count
 from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
 from ..documentation import documented
 from ..full.estimators import FullSVC
+from ..progress import FitProgress
 from .rounds import linear_round, quadratic_round
 
 # A feature whose scale has fallen below this no longer moves any kernel value that matters.
@@ -160,15 +163,18 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         -------
         self
         """
-        with unchanged_on_failure(self), one_blas_thread():
+        progress = FitProgress(self, None, X, y, sample_weight)
+        with unchanged_on_failure(self), one_blas_thread(), progress:
             data, classes = classified(self, X, y, sample_weight)
             data = data.merged_by_row_and_target()
             linear = isinstance(self.kernel, str) and self.kernel == "linear"
-            scores, n_iter = self._select_linear(data) if linear else self._select_by_scales(data)
+            select = self._select_linear if linear else self._select_by_scales
+            scores, n_iter = select(data, progress.say)
             self.scores_, self.n_iter_, self.classes_ = scores, n_iter, classes
+            progress.finish()
         return self
 
-    def _select_linear(self, data: TrainingSet) -> tuple[Array, int]:
+    def _select_linear(self, data: TrainingSet, say: Callable[[str], None]) -> tuple[Array, int]:
         """Scores of the features, and rounds."""
         A = np.column_stack([np.ones(data.n), dense(data.X)]).astype(np.float64)
         t, c = np.ones(len(A)), self.C * data.weight
@@ -182,7 +188,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 vanished=partial(without_effect, B),
-                report=self._say,
+                report=say,
             )
             result.warn_if_unfinished(type(self).__name__)
             n_iter = max(n_iter, result.n_rounds)
@@ -192,7 +198,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         # the weighted covariance with the labels, which is what a vanishing C looks at
         return self._only_the_strongest(np.abs(data.Y.T @ (c[:, None] * A[:, 1:])).max(axis=0)), n_iter
 
-    def _select_by_scales(self, data: TrainingSet) -> tuple[Array, int]:
+    def _select_by_scales(self, data: TrainingSet, say: Callable[[str], None]) -> tuple[Array, int]:
         """Scales of the features, and rounds."""
         kernel = self._kernel_for(data)
         labels = data.Y[:, 0] if data.Y.shape[1] == 1 else data.Y.argmax(axis=1)
@@ -208,9 +214,8 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
             new[new < FADED] = 0.0
             moved = float(np.abs(new - scales).max())
             scales = new
-            self._say(
-                f"round {n_iter}: {count(int((scales > 0).sum()), 'feature')} left, moved by {moved:.2g}"
-            )
+            say(f"round {n_iter}: {count(int((scales > 0).sum()), 'feature')} left, moved by {moved:.2g}")
+            tell("scaling features", n_iter)
             if moved <= 10 * self.tol:
                 break
         if moved > 10 * self.tol:
@@ -221,10 +226,6 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
                 stacklevel=2,
             )
         return scales, n_iter
-
-    def _say(self, text: str) -> None:
-        if self.verbose:
-            print(f"[{type(self).__name__}] {text}", flush=True)
 
     def _only_the_strongest(self, strength: Array) -> Array:
         """No feature is worth its cost at this C: keep the strongest, and say so."""

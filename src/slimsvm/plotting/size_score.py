@@ -1,4 +1,4 @@
-"""Pictures in the manner of scikit-learn's Display classes; matplotlib is imported when one is drawn."""
+"""Score against size."""
 
 from __future__ import annotations
 
@@ -8,17 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .evaluation import folds_for, full_model, vector_path
-from .path import FullModel, VectorPath
-from .words import count
-
-# Blue, orange, green, purple, red, sky, olive: distinct for colour-blind readers, in this order.
-COLOURS = ("#2f6f9f", "#d9822b", "#3a8f6b", "#8a5fa8", "#b8433f", "#56a7d1", "#8c8a2b")
-# and where colours are not seen at all
-MARKERS = "osD^vP*"
-INK = "#22272e"
-GREY = "#57606a"
-FAINT = "#d8dee4"
+from ..evaluation import folds_for, full_model, vector_path
+from ..path import FullModel, VectorPath
+from ..words import count
+from .style import COLOURS, FAINT, GREY, INK, MARKERS, axes_for, plain_frame, pyplot
 
 # What the size can be measured in: attribute of a path, and what the axis says.
 AXES = {
@@ -31,16 +24,6 @@ AXES = {
 FEWEST_TICKS = 3
 # A model without vectors is drawn here: the axis of sizes is logarithmic.
 LEAST_SIZE = 0.5
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "SizeScoreDisplay draws with matplotlib, which is not installed: pip install 'slimsvm[plot]'."
-        ) from error
-    return plt
 
 
 class SizeScoreDisplay:
@@ -149,7 +132,7 @@ class SizeScoreDisplay:
         -------
         SizeScoreDisplay
         """
-        _pyplot()  # before the work
+        pyplot(cls.__name__)  # before the work
         estimators, full = _by_name(estimator), {} if reference is None else _by_name(reference)
         rng = check_random_state(random_state)
         folds = folds_for(next(iter(estimators.values())), X, y, cv, rng)
@@ -176,8 +159,7 @@ class SizeScoreDisplay:
         """
         if against not in AXES:
             raise ValueError(f"against must be one of {', '.join(AXES)}, got {against!r}.")
-        plt = _pyplot()
-        self.ax_ = plt.subplots(figsize=(7.0, 4.4), layout="constrained")[1] if ax is None else ax
+        self.ax_ = axes_for(type(self).__name__, ax, (7.0, 4.4))
         self.figure_ = self.ax_.figure
         self.lines_, self.error_bars_, self.chosen_points_, self.reference_lines_ = {}, {}, {}, {}
         for name, full in self.reference.items():
@@ -250,10 +232,7 @@ class SizeScoreDisplay:
         ax.set_ylabel(f"{score}{how}", color=INK)
         ax.grid(color=FAINT, linewidth=0.7)
         ax.set_axisbelow(True)
-        ax.tick_params(colors=GREY, length=0)
-        for side, spine in ax.spines.items():
-            spine.set_visible(side in ("left", "bottom"))
-            spine.set_color(FAINT)
+        plain_frame(ax)
         ax.legend(frameon=False, labelcolor=INK, fontsize="small", loc="lower right")
 
 
