@@ -90,7 +90,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     ----------
     max_vectors : int or None, default=None
         The most vectors. Without a limit, and with one that it meets, the model is the smallest that is nearly as good
-        as the best (of at most 512 vectors); otherwise it is the best one within the limit.
+        as the best (of at most 512 vectors, or 64 of more than 128 features without a projection); otherwise it is the
+        best one within the limit.
     max_bytes : int or None, default=None
         The most bytes of the numbers the model consists of, in the format `number`
         (`slimsvm.budget.stored_bytes`: what constant tables in C take); a limit like `max_vectors`.

@@ -22,7 +22,7 @@ from ..base import Run
 from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, HeldOut, Limits
 from .curve import BETTER
 from .latency import fastest
-from .linear import PENALTY, LinearLimits, LinearMaps
+from .linear import PENALTY, RANKS, LinearLimits, LinearMaps
 from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .notices import warn_of_interruption, warn_of_one_class
@@ -341,11 +341,11 @@ class CompactFit:
     def _largest(self) -> int:
         """The most vectors without a limit and without a projection.
 
-        Distances to m vectors are distances in their span, which has m dimensions; beyond LEARNT_FEATURES of them a
-        projection pays.
+        Distances to m vectors are distances in their span, which has m dimensions: beyond as many as a projection has,
+        the projection is the smaller model.
         """
         wide = self.data.X.shape[1] > LEARNT_FEATURES
-        return LEARNT_FEATURES if wide and "linear" in self._metrics else LARGEST
+        return RANKS[-1] if wide and "linear" in self._metrics else LARGEST
 
     @cached_property
     def _budgets(self) -> list[dict[str, int]]:
