@@ -616,3 +616,14 @@ def svc_distance(svc, slim):
     f, g = reduce(svc, max_vectors=ALL).expansion_, slim.expansion_
     both = KernelExpansion(f.kernel, np.vstack([f.vectors, g.vectors]), np.vstack([f.coef, -g.coef]), 0.0)
     return both.rkhs_norm()[0]
+
+
+def test_few_vectors_of_many_features_are_held_back():
+    # five features of two hundred matter; four vectors have more numbers than there are rows
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2500, 200))
+    y = X[:, :5] @ rng.standard_normal(5) + 0.3 * rng.standard_normal(2500) > 0
+    svc = SVC(C=10.0).fit(X[:500], y[:500])
+    small = reduce(svc, X[:500], y[:500])
+    assert small.n_vectors_ < 20
+    assert small.score(X[500:], y[500:]) > svc.score(X[500:], y[500:]) - 0.04

@@ -227,6 +227,13 @@ def _fewest(
     measure, limit = measure_of(start, options)
     own = own.with_penalty(int(np.sqrt(n_good)))
     best, tried, measured = smallest(own, lambda smaller: measure(smaller, None), limit, n_good)
+    if best is not None and best.n_vectors * best.n_features > len(start.outputs):
+        # with more numbers than there are rows they follow these rows, and these alone, unless they are held back
+        there = own.with_penalty(best.n_vectors)
+        if there.target is not own.target:
+            own = there
+            best, more, values_there = smallest(own, lambda smaller: measure(smaller, None), limit, n_good)
+            tried, measured = [*tried, *more], [*measured, *values_there]
     sign = 1.0 if start.score is None else -1.0
     sizes, values = [*sizes, *tried], [*values, *(sign * value for value in measured)]
     return None if best is None else own.outcome(best, sizes, values)
