@@ -17,7 +17,8 @@ SETTLED_ON = (
     "The rules of CompactSVC were settled on other random splits of the rows of the 13 IDA sets (not the splits "
     "of this page), on digits, and on rows held out of the training parts of USPS, satimage, MNIST, ijcnn1 and "
     "covtype. Test figures of these five had been seen when it was settled with how many rows and vectors a "
-    "projection races, how many passes its last training makes, and from how many rows on it is the only metric. "
+    "projection races, how many passes its last training makes, from how many rows on it is the only metric, and how "
+    "many vectors rows of more than 128 features may have without one. "
     "The regression sets and the generated problems of `benchmarks/phone_book.py` were looked at for no rule."
 )
 ABOUT = (
