@@ -426,6 +426,11 @@ def test_wrong_usage_has_its_own_code(capsys):
         assert capsys.readouterr().err
 
 
+def test_texts_are_no_target_for_regression(shop, capsys):
+    assert main(["fit", str(shop / "train.csv"), "--impute", "--task", "regression"]) == BAD_DATA
+    assert "the target 'bought' has texts" in capsys.readouterr().err
+
+
 def test_probabilities_that_are_not_there_are_said_to_be_so(capsys):
     X, y = load_iris(return_X_y=True)
     slimsvm.save(SVC().fit(X, y), "iris.slim")

@@ -51,7 +51,7 @@ def test_the_demonstration(tmp_path, capsys, monkeypatch):
         yield demo.Problem.split("blobs", make_blobs(120, centers=3, random_state=0), 60)
 
     monkeypatch.setattr(demo, "problems", problems)
-    monkeypatch.setattr(demo, "SECONDS_PER_TIMING", 0.001)
+    monkeypatch.setattr("slimsvm.cli.measured.SECONDS_PER_TIMING", 0.001)
     monkeypatch.setattr("slimsvm.cli.demo_picture.SIZES", (1, 4))
     assert "CompactSVC" in printed("demo.py", capsys, str(tmp_path), monkeypatch=monkeypatch)
     assert (tmp_path / "slimsvm-demo.png").exists()

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -16,24 +16,26 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from ..adapters.reduce import reduce
-from ..budget import stored_bytes
 from ..inputs import Inputs
-from ..reading import SparseRows
+from ..reading import UnnamedRows
 from ..rows import Array
-from .data import Data, encoded, learning_data, rows_for, test_data
-from .methods import estimator_for, fit_numbers, score_in_words, searched
+from .data import Data, encoded, held_out_data, learning_data, rows_for
+from .measured import lightgbm, rows_a_second, size_of
+from .methods import estimator_for, fit_numbers, score_in_words
 from .names import METHODS
 from .options import Columns, Format, Limits
 from .output import Output
 
 TEST_SHARE = 0.3
-# A timing repeats its call until this much time has passed.
-SECONDS_PER_TIMING = 0.1
 # Methods that take longer than this on so many rows are left out unless they are named.
 MOST_ROWS = {
     "empirical": 20_000, "full": 20_000, "gp": 20_000, "ls": 5000, "rvm": 5000, "pruned-ls": 3000, "two-stage": 3000,
     "lp": 2000, "sparsity-controlled": 2000, "zero-norm": 2000, "probit": 1000,
 }  # fmt: skip
+
+
+# From rows, targets, and what one leaves for the next, the SVM that is reduced, to a fitted model.
+Make: TypeAlias = Callable[[Any, Array, dict[str, Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class Row:
 
     name: str
     score: float
-    vectors: int | None
-    bytes: int | None
+    vectors: int  # 0 of trees
+    bytes: int
     microseconds: float
     seconds: float
 
@@ -64,12 +66,12 @@ def run(
     """Fit every method to the same rows, and test each on the same others."""
     with say.working(f"reading {train}"):
         data = learning_data(train, options, format)
-        held_out = None if test is None else test_data(test, options, format, data)
+        held_out = None if test is None else held_out_data(test, options, format, data)
         X, y, X_test, y_test = _rows(data, held_out, impute=impute, say=say)
     shown = "its own test file" if test else f"{len(y_test):,} rows drawn for testing"
     say.say(f"{data}; {len(y):,} to learn from, {shown}.")
     rows: list[Row] = []
-    known: dict[str, Any] = {}  # what one leaves for the next: the SVM that is reduced
+    known: dict[str, Any] = {}
     for name, make in _contestants(data.classify, methods, max_vectors, seed, len(y), say).items():
         with warnings.catch_warnings(), say.working(f"fitting {name}"):
             warnings.simplefilter("ignore")
@@ -104,7 +106,7 @@ def _rows(data: Data, held_out: Data | None, *, impute: bool, say: Output) -> tu
         return X, data.y, rows_for(inputs or Inputs(X.shape[1]), held_out.rows), held_out.y
     labels = data.y if data.classify and np.unique(data.y, return_counts=True)[1].min() > 1 else None
     a, b = train_test_split(np.arange(len(data.y)), test_size=TEST_SHARE, random_state=0, stratify=labels)
-    if isinstance(data.rows, SparseRows):
+    if isinstance(data.rows, UnnamedRows):
         return data.rows.X[a], data.y[a], data.rows.X[b], data.y[b]
     inputs, X = encoded(
         Data(data.rows.take(a), data.y[a], data.target, data.classify),
@@ -119,16 +121,16 @@ def _rows(data: Data, held_out: Data | None, *, impute: bool, say: Output) -> tu
 
 def _contestants(
     classify: bool, methods: Sequence[str], max_vectors: int | None, seed: int | None, n: int, say: Output
-) -> dict[str, Callable[[Any, Array, dict[str, Any]], tuple[Any, int | None, int | None]]]:
-    """By name, what fits and gives back a predictor, its vectors and its bytes."""
+) -> dict[str, Make]:
+    """By name, what fits."""
     named = bool(methods)
     chosen = list(methods) or [
         m for m, kinds in METHODS.items() if (kinds.classifier if classify else kinds.regressor)
     ]
     late = [] if named else [method for method in chosen if n > MOST_ROWS.get(method, n)]
     if late:
-        say.say(f"Left out on {n:,} rows, unless named with --methods: {', '.join(late)}.")
-    found: dict[str, Any] = {}
+        say.say(f"Left out on {n:,} rows, unless named with --method: {', '.join(late)}.")
+    found: dict[str, Make] = {}
     if not named:
         found[f"{'SVC' if classify else 'SVR'}, searched"] = _svm(classify)
     for method in chosen:
@@ -137,38 +139,27 @@ def _contestants(
         found[method] = _ours(method, classify, max_vectors, seed)
         if method == "compact" and not named:
             found["reduce(SVM)"] = _reduced(max_vectors)
-    if not named:
-        try:
-            import lightgbm  # noqa: F401
-        except ImportError:
-            say.say("LightGBM is not installed and is left out.")
-        else:
-            found["LightGBM"] = _lightgbm(classify, seed)
+    if not named and lightgbm() is None:
+        say.say("LightGBM is not installed and is left out.")
+    elif not named:
+        found["LightGBM"] = _trees(classify, seed)
     return found
 
 
-def _svm(classify: bool) -> Any:
-    def make(X: Any, y: Array, known: dict[str, Any]) -> tuple[Any, int, int]:
-        machine = SVC() if classify else SVR()
-        machine.set_params(**searched(machine, X, y)).fit(X, y)
-        known["svm"] = machine
-        arrays = machine.support_vectors_, machine.dual_coef_, machine.intercept_
-        stored = [array.data if sparse.issparse(array) else array for array in arrays]
-        return machine, len(machine.support_), sum(int(np.asarray(array).nbytes) for array in stored)
+def _svm(classify: bool) -> Make:
+    def make(X: Any, y: Array, known: dict[str, Any]) -> Any:
+        known["svm"], _ = fit_numbers(SVC() if classify else SVR(), X, y)
+        return known["svm"]
 
     return make
 
 
-def _reduced(max_vectors: int | None) -> Any:
-    def make(X: Any, y: Array, known: dict[str, Any]) -> tuple[Any, int, int]:
-        small = reduce(known["svm"], X, y, max_vectors=max_vectors)
-        return small, small.n_vectors_, stored_bytes(small.expansion_)
-
-    return make
+def _reduced(max_vectors: int | None) -> Make:
+    return lambda X, y, known: reduce(known["svm"], X, y, max_vectors=max_vectors)
 
 
-def _ours(method: str, classify: bool, max_vectors: int | None, seed: int | None) -> Any:
-    def make(X: Any, y: Array, known: dict[str, Any]) -> tuple[Any, int, int]:
+def _ours(method: str, classify: bool, max_vectors: int | None, seed: int | None) -> Make:
+    def make(X: Any, y: Array, known: dict[str, Any]) -> Any:
         try:
             limits = Limits(max_vectors=max_vectors)
             estimator = estimator_for(method, classify=classify, limits=limits, seed=seed, jobs=None)
@@ -176,46 +167,35 @@ def _ours(method: str, classify: bool, max_vectors: int | None, seed: int | None
             estimator = estimator_for(method, classify=classify, limits=Limits(), seed=seed, jobs=None)
         if method == "compact":
             estimator.set_params(on_interrupt="raise")
-        fitted, _ = fit_numbers(estimator, X, y)
-        return fitted, fitted.n_vectors_, stored_bytes(fitted.expansion_)
+        return fit_numbers(estimator, X, y)[0]
 
     return make
 
 
-def _lightgbm(classify: bool, seed: int | None) -> Any:
-    def make(X: Any, y: Array, known: dict[str, Any]) -> tuple[Any, None, int]:
-        import lightgbm
-
-        kind = lightgbm.LGBMClassifier if classify else lightgbm.LGBMRegressor
-        model = kind(random_state=seed, n_jobs=1, verbose=-1).fit(X, y)
-        return model, None, len(model.booster_.model_to_string().encode())
-
-    return make
+def _trees(classify: bool, seed: int | None) -> Make:
+    kind = lightgbm().LGBMClassifier if classify else lightgbm().LGBMRegressor
+    return lambda X, y, known: kind(random_state=seed, n_jobs=1, verbose=-1).fit(X, y)
 
 
 def _measured(
-    name: str, make: Any, known: dict[str, Any], X: Any, y: Array, X_test: Any, y_test: Array
+    name: str, make: Make, known: dict[str, Any], X: Any, y: Array, X_test: Any, y_test: Array
 ) -> Row:
     if not sparse.issparse(X):  # the same scaled numbers for all
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
     start = time.perf_counter()
-    model, vectors, size = make(X, y, known)
+    model = make(X, y, known)
     seconds = time.perf_counter() - start
-    score = float(model.score(X_test, y_test))
-    calls, elapsed, start = 0, 0.0, time.perf_counter()
-    while elapsed < SECONDS_PER_TIMING:
-        model.predict(X_test)
-        calls, elapsed = calls + 1, time.perf_counter() - start
-    return Row(name, score, vectors, size, 1e6 * elapsed / calls / X_test.shape[0], seconds)
+    microseconds = 1e6 / rows_a_second(model.predict, X_test)
+    return Row(name, float(model.score(X_test, y_test)), *size_of(model), microseconds, seconds)
 
 
 def _cells(row: Row, classify: bool) -> list[str]:
     return [
         row.name,
         score_in_words(row.score, classify=classify),
-        "-" if row.vectors is None else f"{row.vectors:,}",
-        "-" if row.bytes is None else f"{row.bytes:,}",
+        f"{row.vectors:,}" if row.vectors else "-",
+        f"{row.bytes:,}",
         f"{row.microseconds:.2f}",
         f"{row.seconds:.2f}",
     ]
@@ -228,14 +208,14 @@ def _draw(rows: Sequence[Row], data: Data, path: Path) -> None:
 
     from ..plotting import COLOURS, FAINT, GREY, INK
 
-    rows = sorted(rows, key=lambda row: -(row.bytes or 0))
+    rows = sorted(rows, key=lambda row: -row.bytes)
     figure: Any = Figure(figsize=(11, 1.6 + 0.33 * len(rows)), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = {
+    panels: dict[str, list[float]] = {
         "accuracy on the test rows, %" if data.classify else "R² on the test rows": [
             100 * row.score if data.classify else row.score for row in rows
         ],
-        "bytes": [row.bytes or np.nan for row in rows],
+        "bytes": [row.bytes for row in rows],
         "seconds to fit": [row.seconds for row in rows],
     }
     colours = [COLOURS[0] if row.name in METHODS or row.name.startswith("reduce") else GREY for row in rows]

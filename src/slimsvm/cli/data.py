@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..adapters.table_encoder import FEW_CATEGORIES, inputs_for
+from ..adapters.table_encoder import inputs_for
 from ..errors import DataFormatError
 from ..inputs import Inputs, is_missing
 from ..model import Model
-from ..reading import SparseRows, Table
+from ..reading import Table, UnnamedRows
 from ..reading.table import wrong
 from ..rows import Array
 from ..words import count
@@ -33,7 +33,7 @@ class Data:
 
     Parameters
     ----------
-    rows : Table or SparseRows
+    rows : Table or UnnamedRows
         The columns but the target.
     y : array of shape (n,)
     target : str or None
@@ -41,7 +41,7 @@ class Data:
     classify : bool
     """
 
-    rows: Table | SparseRows
+    rows: Table | UnnamedRows
     y: Array
     target: str | None
     classify: bool
@@ -67,7 +67,7 @@ def learning_data(path: str | Path, options: Columns, format: Format) -> Data:
             "which it is with --separator.",
         )  # fmt: skip
     classify = _of_classes(y) if options.task is None else options.task == "classification"
-    if not classify and y.dtype.kind == "O":
+    if not classify and y.dtype.kind == "U":
         raise wrong(
             found.source, None, f"the target {name!r} has texts: that is classification, not regression."
         )
@@ -80,7 +80,7 @@ def learning_data(path: str | Path, options: Columns, format: Format) -> Data:
     return Data(rows, y, name, classify)
 
 
-def test_data(path: str | Path, options: Columns, format: Format, like: Data) -> Data:
+def held_out_data(path: str | Path, options: Columns, format: Format, like: Data) -> Data:
     """Rows and target of another file, of the same kind."""
     found = format.file(path, _told(like.rows))
     if isinstance(found, Table) and like.target is not None:
@@ -92,18 +92,18 @@ def test_data(path: str | Path, options: Columns, format: Format, like: Data) ->
     return Data(rows, y, name, like.classify)
 
 
-def _told(rows: Table | SparseRows) -> tuple[str, ...]:
+def _told(rows: Table | UnnamedRows) -> tuple[str, ...]:
     return tuple(sorted(rows.told)) if isinstance(rows, Table) else ()
 
 
-def _split(found: Table | SparseRows, options: Columns) -> tuple[Table | SparseRows, Array, str | None]:
+def _split(found: Table | UnnamedRows, options: Columns) -> tuple[Table | UnnamedRows, Array, str | None]:
     """Features, target and the target's name."""
-    if isinstance(found, SparseRows):
+    if isinstance(found, UnnamedRows):
         if found.y is not None:
             return found, _whole(found.y), None
         at = -1 if options.target is None else _number(options.target, found.X.shape[1], found.source)
         keep = np.delete(np.arange(found.X.shape[1]), at)
-        return SparseRows(found.source, found.X[:, keep]), _whole(np.asarray(found.X[:, at])), None
+        return UnnamedRows(found.source, found.X[:, keep]), _whole(np.asarray(found.X[:, at])), None
     for name in options.drop:
         if name not in found.names:
             raise wrong(
@@ -155,7 +155,7 @@ def _whole(y: Array) -> Array:
 
 
 def _of_classes(y: Array) -> bool:
-    return y.dtype.kind in "OUSb" or ((y == np.round(y)).all() and len(np.unique(y)) <= MOST_CLASSES)
+    return y.dtype.kind in "Ub" or ((y == np.round(y)).all() and len(np.unique(y)) <= MOST_CLASSES)
 
 
 def _plain(value: Any) -> Any:
@@ -165,27 +165,15 @@ def _plain(value: Any) -> Any:
 def encoded(data: Data, *, impute: bool, ignore_unknown: bool, say: Output) -> tuple[Inputs | None, Any]:
     """What becomes of the columns, and the rows as numbers."""
     rows = data.rows
-    if isinstance(rows, SparseRows):
+    if isinstance(rows, UnnamedRows):
         return None, rows.X
     _refuse_missing(rows, () if impute else rows.names)
     columns = [(values, name in rows.told) for name, values in zip(rows.names, rows.values, strict=True)]
-    for (values, _), name in zip(columns, rows.names, strict=True):
-        if is_missing(values).all():
-            raise wrong(
-                rows.source, None, f"column {name!r} has no value at all: leave it out with --drop {name!r}."
-            )
-        different = len({value for value in values.tolist() if value is not None})
-        if values.dtype.kind == "O" and different > max(FEW_CATEGORIES, len(values) / 2):
-            raise wrong(
-                rows.source, None,
-                f"column {name!r} has {different:,} different texts in {len(values):,} rows: it seems to name the "
-                f"rows, and nothing can be learnt from that; leave it out with --drop {name!r}.",
-            )  # fmt: skip
     unknown = "ignore" if ignore_unknown else "error"
     try:
         inputs = inputs_for(columns, rows.names, impute=impute, unknown=unknown)
     except ValueError as error:
-        raise wrong(rows.source, None, str(error)) from None
+        raise wrong(rows.source, None, f"{error} At the shell, --drop leaves a column out.") from None
     if impute:
         holes = {
             name: int(is_missing(values).sum()) for (values, _), name in zip(columns, rows.names, strict=True)
@@ -211,9 +199,9 @@ def _refuse_missing(rows: Table, names: Sequence[str]) -> None:
             )
 
 
-def rows_for(inputs: Inputs, rows: Table | SparseRows) -> Any:
+def rows_for(inputs: Inputs, rows: Table | UnnamedRows) -> Any:
     """The numbers that an expansion takes, from the rows of a file."""
-    if isinstance(rows, SparseRows):
+    if isinstance(rows, UnnamedRows):
         return _sparse_for(inputs, rows)
     if inputs.names is None:
         if rows.shape[1] != inputs.n_features:
@@ -270,7 +258,7 @@ def _check_columns(inputs: Inputs, rows: Table) -> None:
                 )
 
 
-def _sparse_for(inputs: Inputs, rows: SparseRows) -> Any:
+def _sparse_for(inputs: Inputs, rows: UnnamedRows) -> Any:
     """Rows without names, as wide as the model takes them."""
     X, d = rows.X, inputs.n_features
     if sparse.issparse(X) and X.shape[1] < d:  # the last columns are zero in all rows of the file

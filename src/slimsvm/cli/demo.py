@@ -22,18 +22,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ..adapters.reduce import reduce
-from ..budget import stored_bytes
 from ..datasets import make_banana, make_ringnorm
 from ..methods.compact.estimators import CompactSVC
 from ..report.write import write_report
 from ..rows import Array
+from .measured import lightgbm, rows_a_second, size_of
 
 # What the search of the SVC tries: 25 pairs, gamma as a multiple of 1 / n_features.
 C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 GAMMA_VALUES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
 N_FOLDS = 5
-# A timing repeats its call until this much time has passed, on rows repeated to at least so many.
-SECONDS_PER_TIMING = 0.2
+# Rows are repeated to at least so many for a timing.
 ROWS_PER_TIMING = 5000
 # Models made from the one before: their time comes on top of its.
 ON_TOP = ("reduce(SVC)",)
@@ -124,28 +123,6 @@ def searched_svc(problem: Problem) -> SVC:
     return search.fit(problem.X, problem.y).best_estimator_
 
 
-def rows_a_second(function: Callable[[Array], Any], X: Array) -> float:
-    """Rows that pass through the function in a second."""
-    X = X[np.arange(max(len(X), ROWS_PER_TIMING)) % len(X)]
-    function(X)
-    calls, elapsed, start = 0, 0.0, time.perf_counter()
-    while elapsed < SECONDS_PER_TIMING:
-        function(X)
-        calls, elapsed = calls + 1, time.perf_counter() - start
-    return calls * len(X) / elapsed
-
-
-def size_of(model: Any) -> tuple[int, int]:
-    """Vectors, and bytes of the numbers the model consists of; of trees the bytes of their file."""
-    if hasattr(model, "booster_"):
-        return 0, len(model.booster_.model_to_string().encode())
-    if isinstance(model, SVC):
-        # libsvm keeps one coefficient less than there are classes for each vector
-        arrays = model.support_vectors_, model.dual_coef_, model.intercept_
-        return len(model.support_), sum(int(array.nbytes) for array in arrays) + 8
-    return model.n_vectors_, stored_bytes(model.expansion_)
-
-
 def compare(problem: Problem, progress: Progress, show: Callable[[str, Row], None]) -> Comparison:
     """Fit all models to one problem, and show each when it is there."""
     found = Comparison(problem)
@@ -163,19 +140,12 @@ def compare(problem: Problem, progress: Progress, show: Callable[[str, Row], Non
         seconds = time.perf_counter() - start
         progress(f"  {problem.name}: timing {name} ...")
         accuracy = float(model.score(problem.X_test, problem.y_test))
-        rate = rows_a_second(model.predict, problem.X_test)
+        X = problem.X_test
+        X = X[np.arange(max(len(X), ROWS_PER_TIMING)) % len(X)]
+        rate = rows_a_second(model.predict, X)
         found.rows[name] = Row(model, accuracy, *size_of(model), rate, seconds)
         progress()
         show(name, found.rows[name])
-    return found
-
-
-def lightgbm() -> Any:
-    """The package, or None where it is not installed."""
-    try:
-        import lightgbm as found
-    except ImportError:
-        return None
     return found
 
 

@@ -9,10 +9,10 @@ from ..adapters.slim import slim
 from ..budget import stored_bytes
 from ..inputs import Inputs
 from ..persistence.files import save
-from ..reading import SparseRows, Table
+from ..reading import Table, UnnamedRows
 from ..report.write import page_environment, write_report
 from ..words import count, size_in_words
-from .data import Data, encoded, learning_data, rows_for, test_data
+from .data import Data, encoded, held_out_data, learning_data, rows_for
 from .methods import Fitted, estimator_for, fit, full_machine, score_in_words, score_of
 from .options import Columns, Format, Limits
 from .output import Clock, Interrupted, Output
@@ -41,7 +41,7 @@ def run(
     with say.working(f"reading {train}"):
         data = learning_data(train, options, format)
         inputs, X = encoded(data, impute=impute, ignore_unknown=ignore_unknown, say=say)
-        held_out = None if test is None else test_data(test, options, format, data)
+        held_out = None if test is None else held_out_data(test, options, format, data)
     say.say(f"{data}.")
     estimator = estimator_for(method, classify=data.classify, limits=limits, seed=seed, jobs=jobs)
     with say.warnings_as_messages() as noted, say.working(f"fitting {type(estimator).__name__}"):
@@ -112,5 +112,5 @@ def reported(
         )  # fmt: skip
 
 
-def _raw(rows: Table | SparseRows) -> Any:
+def _raw(rows: Table | UnnamedRows) -> Any:
     return rows if isinstance(rows, Table) else rows.X

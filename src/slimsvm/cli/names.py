@@ -1,4 +1,4 @@
-"""The methods by the names they have on the command line."""
+"""What methods and exports are called on the command line."""
 
 from __future__ import annotations
 
@@ -30,4 +30,3 @@ METHODS = {
     "gp": Method("SparseGreedyGPC", "SparseGreedyGPR"),
 }
 EXPORTS = {"onnx": ".onnx", "c": ".h", "js": ".mjs", "libsvm": ".model"}
-NUMBERS = ("float64", "float32", "int16", "int8", "int4")

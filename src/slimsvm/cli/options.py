@@ -38,7 +38,7 @@ class Format:
     "Another word for a missing value, beside an empty field, NA, nan, null and ?. May be repeated."
 
     def file(self, path: str | Path, categorical: tuple[str, ...] = ()) -> Any:
-        """The rows of a file: a Table or SparseRows."""
+        """The rows of a file: a Table or UnnamedRows."""
         from ..reading import read
 
         return read(

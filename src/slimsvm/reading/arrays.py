@@ -10,21 +10,21 @@ import numpy as np
 
 from ..rows import Array
 from ..words import size_in_words
-from .table import SparseRows, Table, wrong
+from .table import Table, UnnamedRows, wrong
 
 MOST_BYTES = 2**33
 
 
-def read_npy(path: Path, source: str) -> SparseRows:
+def read_npy(path: Path, source: str) -> UnnamedRows:
     """An array of two dimensions; the last column is the target unless another is named."""
     with path.open("rb") as file:
         array = _array(file, path.stat().st_size, source)
     if array.ndim != 2:
         raise wrong(source, None, f"the array has {array.ndim} dimensions; a table has two.")
-    return SparseRows(source, array)
+    return UnnamedRows(source, array)
 
 
-def read_npz(path: Path, source: str) -> SparseRows:
+def read_npz(path: Path, source: str) -> UnnamedRows:
     """Arrays X and y, or an array X alone."""
     try:
         with zipfile.ZipFile(path) as members:
@@ -43,7 +43,7 @@ def read_npz(path: Path, source: str) -> SparseRows:
     if X.ndim != 2 or (y is not None and (y.ndim != 1 or len(y) != len(X))):
         shapes = f"{X.shape} and {None if y is None else y.shape}"
         raise wrong(source, None, f"X must have the shape (rows, columns) and y (rows,), not {shapes}.")
-    return SparseRows(source, X, y)
+    return UnnamedRows(source, X, y)
 
 
 def _array(file: Any, size: int, source: str) -> Array:

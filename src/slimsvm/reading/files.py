@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 from .arrays import read_npy, read_npz, read_parquet
 from .delimited import read_delimited
 from .svmlight import looks_like_svmlight, read_svmlight
-from .table import SparseRows, Table, wrong
+from .table import Table, UnnamedRows, wrong
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".txt": None, ".data": None, ".dat": None,
@@ -35,7 +35,7 @@ def read(
     encoding: str = "utf-8",
     missing: Collection[str] = (),
     categorical: Collection[str] = (),
-) -> Table | SparseRows:
+) -> Table | UnnamedRows:
     """The rows of a data file.
 
     Parameters
@@ -49,7 +49,7 @@ def read(
 
     Returns
     -------
-    Table or SparseRows
+    Table or UnnamedRows
     """
     source = "standard input" if str(path) == "-" else str(path)
     if format is not None and format not in FORMATS:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..rows import Array
 from .lines import text_lines
-from .table import SparseRows, wrong
+from .table import UnnamedRows, wrong
 
 ROWS_AT_A_TIME = 5000
 # Some arrays are as long as there are features: ten million of them are 80 MB each.
@@ -33,7 +33,7 @@ def looks_like_svmlight(line: str) -> bool:
         return False
 
 
-def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> SparseRows:
+def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> UnnamedRows:
     """Rows and labels.
 
     Parameters
@@ -45,7 +45,7 @@ def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> Sp
 
     Returns
     -------
-    SparseRows
+    UnnamedRows
         Index 1 of the file is column 0, unless the file has an index 0.
     """
     labels: list[float] = []
@@ -82,7 +82,7 @@ def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> Sp
     width = int(column.max(initial=0)) + 1
     start = np.concatenate([[0], np.cumsum(counts)])
     X = sparse.csr_array((np.concatenate(values), column.astype(np.int32), start), shape=(len(counts), width))
-    return SparseRows(source, X, np.array(labels), np.array(kept))
+    return UnnamedRows(source, X, np.array(labels), np.array(kept))
 
 
 def _fine(pairs: Array, counts: list[int]) -> bool:

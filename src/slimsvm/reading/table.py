@@ -1,4 +1,4 @@
-"""What a data file holds: named columns of numbers and texts, or sparse rows."""
+"""What a data file holds: named columns of numbers and texts, or rows without names."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class SparseRows:
+class UnnamedRows:
     """Rows of a LIBSVM file, or arrays of numbers without names.
 
     Parameters
@@ -107,7 +107,7 @@ class SparseRows:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def take(self, rows: Array) -> SparseRows:
+    def take(self, rows: Array) -> UnnamedRows:
         """These rows."""
         y, lines = (None if values is None else values[rows] for values in (self.y, self.lines))
         return replace(self, X=self.X[rows], y=y, lines=lines)
