@@ -16,7 +16,12 @@ CREATE = uv venv --quiet --seed --python $(PYTHON)
 INSTALL = uv pip install --quiet --python $(1)/bin/python
 endif
 
-.PHONY: demo test hard lint format docs bench bench-full asan wheel clean
+PAPERS := iwamura xia huang kobayashi jiao
+# Cells of the papers' tables that run at once, a core each.
+JOBS ?= 1
+
+.PHONY: demo test hard lint format docs bench bench-full asan wheel clean \
+  papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
 $(BIN)/python:
 	$(CREATE) $(VENV)
@@ -78,9 +83,23 @@ bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/onnx_speed.py
 	$(BIN)/python benchmarks/compact_speed.py --only digits
 	$(BIN)/python benchmarks/phone_book.py --only thirty_rows spirals pure_noise --fresh
+	$(MAKE) papers-quick
 
-bench-full: bench
-	$(BIN)/python benchmarks/paper_iwamura_abe.py --full
+# Every table and figure of the five papers: runs what the journals in benchmarks/results/papers lack and writes
+# the pages in docs/results. Ctrl-C keeps what is done; `make papers HOURS=2` begins nothing that would take longer.
+papers: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/run_papers.py run --jobs $(JOBS) $(HOURS:%=--hours %)
+
+$(PAPERS:%=paper-%): paper-%: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/run_papers.py run $* --jobs $(JOBS) $(HOURS:%=--hours %)
+
+papers-plan: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/run_papers.py plan
+
+papers-quick: $(VENV)/installed-bench
+	$(BIN)/python benchmarks/run_papers.py run --quick --jobs $(JOBS)
+
+bench-full: bench papers
 	$(BIN)/python benchmarks/paper_jiao.py ringnorm satimage usps mnist1 mnist speed baselines figures
 	$(BIN)/python benchmarks/paper_xia.py spirals checkerboard speed
 	$(BIN)/python benchmarks/paper_huang.py

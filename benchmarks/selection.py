@@ -1,6 +1,8 @@
-"""Time and memory of selecting 1000 of many rows, by each rule of Iwamura and Abe (2008) and its relatives.
+"""Time and memory of selecting 1000 of many rows, by each rule of EmpiricalSVC.
 
-Run by paper_iwamura_abe.py, which starts this file once for each measurement.
+    python benchmarks/selection.py
+
+Each measurement runs in a process of its own. What is printed is kept in benchmarks/results/selection.md.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from harness import Array, peak_bytes, table, timed
+from harness import RESULTS, Array, peak_bytes, table, timed, write_page
 from slimsvm.kernels import RBF
 from slimsvm.methods.empirical.cholesky import SELECTIONS
 from slimsvm.problem import KernelGram
@@ -44,7 +46,7 @@ def selection_worker(rule: str, n: int) -> None:
 
 
 def selection_section() -> Iterator[str]:
-    yield f"## Selecting {SELECTED} of n rows, d = {SELECTION_FEATURES}\n"
+    yield f"# Selecting {SELECTED} of n rows, d = {SELECTION_FEATURES}\n"
     yield "One thread, a process each; memory is the growth of the peak during the selection.\n"
     rows = []
     for rule in SELECTIONS:
@@ -67,4 +69,9 @@ def selection_section() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    selection_worker(sys.argv[1], int(sys.argv[2]))
+    if len(sys.argv) > 1:
+        selection_worker(sys.argv[1], int(sys.argv[2]))
+    else:
+        lines = list(selection_section())
+        print("\n".join(lines))
+        write_page(RESULTS / "selection.md", lines)
