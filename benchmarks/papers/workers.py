@@ -110,8 +110,8 @@ def run(
 ) -> Done:
     """Run what the journals lack, the shortest first; cells that others make possible follow.
 
-    Of the tables those are run whose name contains `only`. Nothing is begun that would not end within `hours`. `after` is called with a paper when its last cell is done, and
-    once for each paper when Ctrl-C ends the run.
+    Of the tables those are run whose name contains `only`. Nothing is begun that would not end within `hours`. `after`
+    is called with each paper at the end, also when Ctrl-C ends the run.
     """
     progress = Progress()
     end = time.perf_counter() + 3600 * hours if hours is not None else float("inf")
