@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from harness import end_with_parent
+
 from .cells import DEADLINE_SECONDS, Cell, Paper, estimates
 
 POLL_SECONDS = 1.0
@@ -21,6 +23,7 @@ POLL_SECONDS = 1.0
 def _serve(pipe: Connection) -> None:
     """Call what comes through the pipe until it closes; Ctrl-C is the parent's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     while True:
         try:
             work, parameters = pipe.recv()
