@@ -171,7 +171,7 @@ def experiments(journal: Journal, results: dict[str, Record]) -> Iterator[str]:
     yield "## Experiments on what differs in Tables V, VII, XI and XII\n"
     yield (
         f"Means of {EXPERIMENT_REALISATIONS} realisations at gamma and eta of the paper and every C of its grid: the "
-        "range of the accuracy and of the vectors (equal rows merged here), and the C that comes nearest to the paper's "
+        "range of the accuracy and of the vectors (equal rows merged here), and the C nearest to the paper's "
         "accuracy. *Exchanged*: the paper's two accuracies agree with ours when its columns are exchanged, and not as "
         "they stand.\n"
     )
@@ -214,8 +214,8 @@ def experiments(journal: Journal, results: dict[str, Record]) -> Iterator[str]:
     ]
     yield from table(columns, body or [[NOT_RUN, *[""] * 6]])
     yield (
-        "The squared-hinge SVM when libsvm stops after so many iterations, mean ± deviation of accuracy and vectors, on "
-        "the sets where the paper's deviation is more than twice an exact solution's:\n"
+        "The squared-hinge SVM when libsvm stops after so many iterations, mean ± deviation of accuracy and vectors, "
+        "on the sets where the paper's deviation is more than twice an exact solution's:\n"
     )
     body = []
     for name in paper.TABLE_I:
