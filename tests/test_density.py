@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KernelDensity
 
@@ -138,32 +139,36 @@ def test_the_first_round_is_that_of_all_columns():
     assert value(columns, few) <= value(K, all_of_them) + 1e-3
 
 
-def literal_rounds(K, n_steps=100, epsilon=1e-6, max_iter=60):
-    """Equations (18) to (20) with Implementation A's weights, all columns in every round, in plain NumPy.
+def literal_rounds(K, epsilon=1e-6):
+    """Equations (18) to (20) with the weights of Implementation A, all columns, by a solver that is not ours.
 
-    The paper asks for a sum of one only; a density's weights are not negative, so here they may not be. Each step
-    raises a lower bound of the likelihood: the best weights given the responsibilities, with a multiplier for (19).
+    The paper asks for a sum of one only; a density's weights are not negative, so here they may not be. A column that
+    is no more than epsilon would have the penalty 1 / epsilon^2: it stays at zero and leaves.
     """
-    n = K.shape[1]
-    alpha, penalty = np.full(n, 1.0 / n), np.ones(n)
-    for _ in range(max_iter):
-        before = alpha
-        for _ in range(n_steps):
-            share = alpha * (K.T @ (1.0 / (K @ alpha)))
-            low, high = -2.0 * penalty.max(), share.sum()
-            for _ in range(60):
-                level = 0.5 * (low + high)
-                # the root of share / alpha - 2 penalty alpha = level, without cancellation
-                root = np.sqrt(level**2 + 8.0 * penalty * share)
-                alpha = (
-                    2.0 * share / (level + root) if level > 0 else (root - level) / (4.0 * penalty)
-                )
-                low, high = (level, high) if alpha.sum() > 1.0 else (low, level)
-            alpha = alpha / alpha.sum()
-        penalty = np.maximum(alpha, epsilon) ** -2.0
-        if np.linalg.norm(alpha - before) < 1e-3 * np.linalg.norm(alpha):
+    columns, alpha = np.arange(K.shape[1]), np.full(K.shape[1], 1.0 / K.shape[1])
+    penalty = np.ones(len(columns))
+    for _ in range(200):
+        # in units of the weights before, in which the problem is well scaled
+        B, ridge = K[:, columns] * alpha, penalty * alpha**2
+
+        def value(u, B=B, ridge=ridge):  # (18), up to the constant of the kernel
+            p = np.maximum(B @ u, 1e-300)
+            return -np.log(p).sum() + ridge @ u**2, 2.0 * ridge * u - B.T @ (1.0 / p)
+
+        found = minimize(
+            value, np.ones(len(columns)), jac=True, method="SLSQP", bounds=[(0.0, None)] * len(columns),
+            constraints={"type": "eq", "fun": lambda u, a=alpha: a @ u - 1.0, "jac": lambda u, a=alpha: a},  # (19)
+            options={"maxiter": 1000, "ftol": 1e-10},
+        )  # fmt: skip
+        assert found.success
+        new = alpha * found.x
+        change = np.linalg.norm(new - alpha) / np.linalg.norm(new)
+        left = new > epsilon
+        columns, alpha = columns[left], new[left] / new[left].sum()
+        penalty = alpha**-2.0
+        if change < 1e-3:
             break
-    return np.flatnonzero(alpha > epsilon)
+    return columns
 
 
 def rounds_on_all_columns(K):

@@ -194,9 +194,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         other.weights_, other.bandwidth_ = coef / coef.sum(), (2.0 * expansion.kernel.gamma) ** -0.5  # type: ignore[attr-defined]
         return other
 
-    def _mixture(
-        self, X: Rows, weight: Array, bandwidth: float, *, thorough: bool = True
-    ) -> SparseMixture:
+    def _mixture(self, X: Rows, weight: Array, bandwidth: float, *, thorough: bool = True) -> SparseMixture:
         return sparse_mixture(
             X, self.C * weight, bandwidth, max_vectors=self.max_vectors, tol=self.tol, max_iter=self.max_iter,
             n_threads=n_threads(self.n_jobs), thorough=thorough,

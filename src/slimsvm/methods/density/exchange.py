@@ -107,7 +107,7 @@ def at_rest(gram: KernelGram, s: Array, support: Array, alpha: Array, K: Array |
         means = _means(gram.X, pull[:, reached])
         new, place = np.unique(_nearest(gram.X, means)[0], return_inverse=True)
         alpha = np.bincount(place, weights=alpha[reached])
-        alpha /= alpha.sum()
+        alpha = alpha / alpha.sum()
         moved = not np.array_equal(new, support)
         if moved:
             K = _columns(gram, new, support, K)
@@ -249,9 +249,7 @@ def _together(
     return support[order], alpha[order] / alpha.sum(), _columns(gram, support[order], at.support, at.K)
 
 
-def gains(
-    gram: KernelGram, s: Array, p: Array, ridge: float = 0.0
-) -> tuple[Array, Array]:
+def gains(gram: KernelGram, s: Array, p: Array, ridge: float = 0.0) -> tuple[Array, Array]:
     """What each row would gain as a vector to second order, and the mass that gains most.
 
     Parameters

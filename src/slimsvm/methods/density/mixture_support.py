@@ -28,7 +28,7 @@ from ...problem import KernelGram
 from ...rows import Array, Rows
 from ...solvers.reweighted import Reweighted, reweighted
 from .exchange import COST, at_rest, best_apart, exchanged, gains, keep_at_most, settled
-from .mixture import SMALLEST_DENSITY, solve_mixture
+from .mixture import solve_mixture
 
 # Every row has a kernel value of at least REACH with some column of the first set, so that its logarithm
 # exists from the start; columns beyond the first COVER serve only that.
@@ -48,8 +48,8 @@ MANY_ROWS = 10_000
 # double precision can tell.
 MISSING = 0.1
 SMALLEST_TOLERANCE = 1e-6
-# The largest kernel matrix held for the search; of more rows (5,792) columns are computed as they are needed. It
-# is looked at a dozen times, which does not pay for the memory that other methods may take.
+# The largest kernel matrix held during the search; of more rows than 5,792, columns are computed as they are needed.
+# It is looked at only a dozen times, which is not worth the memory of problem.DENSE_LIMIT_BYTES.
 HELD_BYTES = 2**28
 # Keeps the penalty of a dying weight finite.
 SMALLEST_SQUARE = 1e-16
