@@ -31,7 +31,7 @@ def other_tables(journal: Journal) -> Iterator[str]:
         "for the others. The change is that of the outputs on the test rows, over their variance.\n"
     )
     for kind, names in KINDS.items():
-        yield f"### {kind.capitalize()}: {SCORES[kind]}\n"
+        yield f"### {kind[0].upper()}{kind[1:]}: {SCORES[kind]}\n"
         rows = []
         for name in names:
             found = journal.found(other_method, kind=kind, name=name)

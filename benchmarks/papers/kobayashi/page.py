@@ -29,7 +29,10 @@ NOTES = (
     "Inputs are as in the benchmark's files, where most are standardised (flare solar and splice are not).",
     "`redundancy` is the paper's rule by eq. (7), `distance` by eq. (5); `damage`, with lambda = 1e-5, `refine` and "
     "`auto` are [ours](../reduction.md), `exact` is Downs et al.",
-    "On MNIST pixels are divided by 255, and C and gamma of each digit come from three folds of 5,000 training rows.",
+    "On MNIST pixels are divided by 255, and C and gamma of each digit come from three folds of 5,000 training rows. "
+    "The SVM so found is better than the paper's and harder to prune (digit 3, 6,000 rows: 99.16 % where the paper has "
+    "98.74 %). After seeing that and seven other pairs, a grid was laid in which a pair is looked for whose SVM is "
+    "like the paper's. Tables 2 and 3 are there for both.",
     f"One pair for a set, the usual way with this benchmark, is found on the training parts of the first "
     f"{SHARED_SPLITS} splits, whose rows are partly test rows of others; it stands beside the table and not in it.",
 )
@@ -53,6 +56,7 @@ def page(journal: Journal) -> Iterator[str]:
     yield from set_pages.figure_1(journal)
     yield from digit_pages.table_2(journal)
     yield from digit_pages.table_3(journal)
+    yield from digit_pages.like_the_paper(journal)
     yield from digit_pages.classes(journal)
     yield from other_tables(journal)
     yield from speed_table(journal)

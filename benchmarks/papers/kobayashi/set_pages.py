@@ -18,7 +18,6 @@ from papers.pages import (
     ratio,
     seconds,
     shares,
-    spread,
     summary,
     welch,
 )
@@ -67,6 +66,11 @@ def near_sets(results: dict[str, Record], key: str = "redundancy", fewer: int = 
         name: near(column(found, key, "vectors")[0] - fewer, paper.TABLE_1[name].vectors[0])
         for name, found in results.items()
     }
+
+
+def several(mean: float, deviation: float) -> str:
+    """Vectors: mean ± deviation."""
+    return f"{number(mean)} ± {number(deviation)}"
 
 
 def percent(pair: tuple[float, float]) -> str:
@@ -142,8 +146,8 @@ def table_1(journal: Journal) -> Iterator[str]:
     for name, target in paper.TABLE_1.items():
         if name not in results:
             rows.append(
-                [name, spread(*target.vectors), why_not(journal, name), "", "", percent(target.rate), "", "", "",
-                 spread(*target.downs), ""]
+                [name, several(*target.vectors), why_not(journal, name), "", "", percent(target.rate), "", "", "",
+                 several(*target.downs), ""]
             )  # fmt: skip
             continue
         found = results[name]
@@ -151,16 +155,16 @@ def table_1(journal: Journal) -> Iterator[str]:
         rows.append(
             [
                 name,
-                spread(*target.vectors),
-                spread(*vectors),
+                several(*target.vectors),
+                several(*vectors),
                 ratio(vectors[0], target.vectors[0]),
                 f"{welch(vectors, target.vectors, paper.N_SPLITS):.2g}",
                 percent(target.rate),
                 percent(rate),
                 difference(rate[0], target.rate[0], 2),
                 f"{welch(rate, target.rate, paper.N_SPLITS):.2g}",
-                spread(*target.downs),
-                spread(*column(found, "exact", "vectors")),
+                several(*target.downs),
+                several(*column(found, "exact", "vectors")),
             ]
         )
     yield from table(
@@ -180,7 +184,7 @@ def table_1(journal: Journal) -> Iterator[str]:
         cells = []
         for key in ("SVC", *keys):
             vectors, rate = column(results[name], key, "vectors"), column(results[name], key, "rate")
-            cells.append(f"{spread(*vectors)}, {rate[0]:.2f}")
+            cells.append(f"{several(*vectors)}, {rate[0]:.2f}")
         rows.append([name, *cells])
     yield from table(["set", "SVM", *(f"`{key}`" for key in keys)], rows)
 
@@ -191,7 +195,7 @@ def svm_table(journal: Journal, results: dict[str, Record], rule: str) -> Iterat
         if name not in results:
             why = why_not(journal, name, rule)
             rows.append(
-                [name, why, "", spread(*target.svm_vectors), "", "", percent(target.svm_rate), "", ""]
+                [name, why, "", several(*target.svm_vectors), "", "", percent(target.svm_rate), "", ""]
             )
             continue
         pairs = pairs_by(journal, name, rule)
@@ -203,8 +207,8 @@ def svm_table(journal: Journal, results: dict[str, Record], rule: str) -> Iterat
                 name,
                 exponents(logs[:, 0]),
                 exponents(logs[:, 1]),
-                spread(*target.svm_vectors),
-                spread(*vectors),
+                several(*target.svm_vectors),
+                several(*vectors),
                 ratio(vectors[0], target.svm_vectors[0]),
                 percent(target.svm_rate),
                 percent(rate),
@@ -264,10 +268,12 @@ def reasons(journal: Journal, results: dict[str, Record]) -> Iterator[str]:
 def verdict(name: str, svm: tuple[float, float], kept: tuple[float, float]) -> str:
     target = paper.TABLE_1[name]
     if near(kept[0], target.vectors[0]):
-        return "the difference came from C and gamma, the rule agrees"
+        return "the rule agrees, the difference came from C and gamma"
     if not near(svm[0], target.svm_vectors[0]):
         return "no equally good pair of the grid has the paper's number of support vectors"
-    return "that number of support vectors alone does not tell the machine; other pairs have it too"
+    return (
+        "the number of support vectors does not tell the machine, pairs of C and gamma that share it differ"
+    )
 
 
 def other_rules(journal: Journal) -> Iterator[str]:
@@ -293,7 +299,7 @@ def other_rules(journal: Journal) -> Iterator[str]:
             C, gamma = np.log2(pairs[0])
             cells += [
                 f"2^{C:g}, 2^{gamma:g}",
-                f"{spread(*svm)} → {spread(*kept)}",
+                f"{several(*svm)} → {several(*kept)}",
                 ratio(kept[0], target.vectors[0]),
                 f"{before:.2f} → {after:.2f}",
             ]
@@ -350,7 +356,7 @@ def algorithms(journal: Journal) -> Iterator[str]:
             ]
         )
         rows.append(
-            [name, spread(*seven), spread(*five), ratio(five[0], seven[0]), f"{same:.0%}", f"{rates[0]:.2f}",
+            [name, several(*seven), several(*five), ratio(five[0], seven[0]), f"{same:.0%}", f"{rates[0]:.2f}",
              f"{rates[1]:.2f}"]
         )  # fmt: skip
     yield from table(
