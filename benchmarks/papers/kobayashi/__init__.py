@@ -1,0 +1,1 @@
+"""Kobayashi and Otsu (2009), efficient reduction of support vectors in kernel-based methods."""
