@@ -29,9 +29,10 @@ from ...rows import Array, block_slices, distinct_rows
 
 # A column whose part outside the model is this small, relative to the column, brings rounding errors only.
 ALIGNED = 1e-10
-# Candidates whose products with the dictionary are computed together when the kernel matrix is not held:
-# the kernel values cost more than the products.
-PREFETCH = 16
+# Candidates whose products with the dictionary are computed together, the most promising ones: a pass over the kernel
+# matrix costs hardly more for a few than for one, as it waits for memory, and one that computes the kernel values
+# hardly more for twice as many.
+PREFETCH_HELD, PREFETCH = 8, 16
 
 
 class CandidateColumns:
@@ -236,12 +237,14 @@ class GrowingModel:
 
     def _products(self, candidate: int) -> Array:  # (n_columns,)
         if candidate not in self._cache:
-            wanted = np.array([candidate])
-            if not self.source.is_held:  # the next ones are probably among the most promising of now
-                promise = np.where(self.S > 0, self.Q**2 / np.maximum(self.S, 1e-300), 0.0)
-                promise[self.columns] = 0.0
-                promise[candidate] = np.inf
-                wanted = np.argsort(-promise, kind="stable")[:PREFETCH]
+            # the next ones are probably among the most promising of now
+            promise = np.where(self.S > 0, self.Q**2 / np.maximum(self.S, 1e-300), 0.0)
+            promise[self.columns] = 0.0
+            promise[list(self._cache)] = 0.0
+            promise[candidate] = np.inf
+            n_wanted = PREFETCH_HELD if self.source.is_held else PREFETCH
+            wanted = np.argsort(-promise, kind="stable")[:n_wanted]
+            if not self.source.is_held:
                 self._cache.clear()
             products = self.source.project(self.b[:, None] * self.source.take(wanted))
             self._cache.update({int(j): products[:, k] for k, j in enumerate(wanted)})
