@@ -49,7 +49,11 @@ def hinge(B, alpha, C):
 def test_smo_ends_at_the_optimality_conditions(shape, C, tau):
     rng = np.random.default_rng(0)
     B = rng.standard_normal(shape)
-    sign, t, c = rng.choice([-1.0, 1.0], shape[0]), rng.uniform(0.5, 1.0, shape[0]), C * rng.uniform(0.5, 2, shape[0])
+    sign, t, c = (
+        rng.choice([-1.0, 1.0], shape[0]),
+        rng.uniform(0.5, 1.0, shape[0]),
+        C * rng.uniform(0.5, 2, shape[0]),
+    )
     t[0] = 1.0  # the largest: tau is relative to it
     columns = rng.permutation(shape[1] + 1)[: 1 + shape[1] // 2]
     scale = rng.uniform(0.1, 1, len(columns))
@@ -65,14 +69,18 @@ def test_smo_ends_at_the_optimality_conditions(shape, C, tau):
     # what broken conditions can cost is what the duality gap says
     assert 0 <= solution.gap * (0.5 * solution.w @ solution.w + c @ np.maximum(-gradient, 0)) <= tau * c.sum()
     best = solve_hinge_through_origin(B, t, c, **options, tol=1e-9)
-    np.testing.assert_allclose(Z @ solution.w, Z @ best.w, atol=3 * np.sqrt(2 * tau * c.sum()) * np.abs(Z).max())
+    np.testing.assert_allclose(
+        Z @ solution.w, Z @ best.w, atol=3 * np.sqrt(2 * tau * c.sum()) * np.abs(Z).max()
+    )
 
 
 def test_smo_moves_the_coefficient_that_gains_most():
     B = np.random.default_rng(0).standard_normal((30, 4))
     t, c = np.ones(30), np.full(30, 0.02)
     one = solve_hinge_by_smo(B, t, c, max_iter=1)
-    first = int(np.argmin((B**2).sum(axis=1)))  # every gradient is -1: the least curvature gains most, eq. (13)
+    first = int(
+        np.argmin((B**2).sum(axis=1))
+    )  # every gradient is -1: the least curvature gains most, eq. (13)
     assert one.status is Status.ITERATION_LIMIT
     assert np.flatnonzero(one.beta).tolist() == [first]
     assert one.beta[first] == pytest.approx(min(1 / (B[first] @ B[first]), 0.02))
@@ -110,7 +118,11 @@ def test_a_round_by_smo_is_as_good_as_its_tolerance_says(mixed):
     def value(a):
         return 0.5 * (a**2 / previous**2).sum() + 0.5 * margin * a @ K @ a + hinge(B, a, 0.5)
 
-    make = (lambda **o: mixed_round(B, t, c, K, margin, **o)) if mixed else (lambda **o: quadratic_round(B, t, c, **o))
+    make = (
+        (lambda **o: mixed_round(B, t, c, K, margin, **o))
+        if mixed
+        else (lambda **o: quadratic_round(B, t, c, **o))
+    )
     smo, exact = (make(by_smo=by_smo)(np.arange(81), previous)[0] for by_smo in (True, False))
     assert -1e-5 * value(exact) <= value(smo) - value(exact) <= TOLERANCE * c.sum()
     assert value(smo) != value(exact)
@@ -288,7 +300,9 @@ def test_between_one_and_two_the_rounds_reach_the_minimum(p):
     # convex, so a point is the minimum if the dual point that its slopes suggest has the same value:
     # max t'beta - sum |B'beta|^q / q, with 1/p + 1/q = 1
     slope = np.sign(alpha) * np.abs(alpha) ** (p - 1)
-    beta = solve_hinge_through_origin(B, np.ones(60), np.ones(60), scale=np.abs(alpha) ** (1 - p / 2), tol=1e-10).beta
+    beta = solve_hinge_through_origin(
+        B, np.ones(60), np.ones(60), scale=np.abs(alpha) ** (1 - p / 2), tol=1e-10
+    ).beta
     # (what is below a millionth of the largest has left)
     np.testing.assert_allclose((B.T @ beta)[alpha != 0], slope[alpha != 0], atol=2e-3)
     assert (np.abs((B.T @ beta)[alpha == 0]) ** (1 / (p - 1)) <= 2e-6 * np.abs(alpha).max()).all()
@@ -304,11 +318,11 @@ def test_at_the_end_the_slope_of_the_loss_is_one_over_the_coefficient():
     alpha = coefficients(ZeroNormSVC(gamma=GAMMA, tol=1e-8).fit(X, y), 200)
     left = np.flatnonzero(alpha)
     loss = hinge(B, alpha, 1.0)
-    # no stationary point of the number: the loss falls as the coefficients grow, by one for each in the derivative
-    step = 1e-6
-    assert (hinge(B, (1 + step) * alpha, 1.0) - loss) / step <= -len(left) * (1 - 1e-3) or (
-        hinge(B, (1 - step) * alpha, 1.0) - loss
-    ) / step >= len(left) * (1 - 1e-3)
+    # a local minimum of the loss plus the sum of log|a|, along the coefficients themselves (the loss has a kink there):
+    # no stationary point of the number, at which the loss would not fall whatever is done to them
+    step, number = 1e-6, len(left)
+    assert (hinge(B, (1 - step) * alpha, 1.0) - loss) / step >= number * (1 - 1e-3)
+    assert (hinge(B, (1 + step) * alpha, 1.0) - loss) / step >= -number * (1 + 1e-3)
     refitted = linprog(
         np.concatenate([np.zeros(len(left)), np.ones(200)]),
         A_ub=np.hstack([-B[:, left], -np.eye(200)]),

@@ -94,8 +94,8 @@ class Reweighted:
             )
         if self.gap > 10 * INNER_TOLERANCE:
             warnings.warn(
-                f"{name}: a round ended away from its optimum (relative gap {self.gap:.2g}), by rounding or for want of "
-                "steps; lower C, or scale the inputs to about one.",
+                f"{name}: a round ended away from its optimum (relative gap {self.gap:.2g}), by rounding or for want "
+                "of steps; lower C, or scale the inputs to about one.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

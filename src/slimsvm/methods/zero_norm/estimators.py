@@ -17,6 +17,7 @@ from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
 from .machine import CONSTRAINTS, check_combination, solve
 
+
 @documented
 class ZeroNormSVC(KernelClassifier):
     r"""Support vector classifier that counts its vectors: the zero-norm in place of the margin.
@@ -183,8 +184,8 @@ class ZeroNormSVR(KernelRegressor):
     margin : float, default=0.0
         Weight of the margin term; for the quadratic variant and positive definite kernels.
     solver : {"auto", "smo"}, default="auto"
-        What solves a quadratic round; "smo" is the paper's modified SMO, as in `ZeroNormSVC`, with its tolerance relative
-        to the largest target.
+        What solves a quadratic round; "smo" is the paper's modified SMO, as in `ZeroNormSVC`, with its tolerance
+        relative to the largest target.
     floor : float or None, default=None
         The paper's epsilon, as in `ZeroNormSVC`; None lets negligible coefficients leave for good.
     <kernel>

@@ -31,7 +31,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
 }
 
-# Between 0 and 1 a coefficient that should be zero falls by a factor |a|^(1-p) of about one in each quadratic round, too
+# Between 0 and 1 a coefficient that should be zero falls by a factor of about |a|^(1-p) in each quadratic round, too
 # slowly for `tol` to see it; those that stay are still to this share of themselves when the rounds end.
 STILL = 0.01
 # Share of the largest diagonal entry below which a negative eigenvalue of a kernel matrix is rounding.
@@ -97,10 +97,10 @@ def _solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary, 
     B = sign[:, None] * (np.vstack([A, A]) if twice else A)
     if one_norm and model.margin > 0:
         P = model.margin * dictionary.kernel
-        factor_of_margin(P + ROUNDING * float(P.diagonal().max()) * np.eye(size))  # refuses a kernel that is not
-        return _without_rounds(
-            solve_one_norm_margin(P, B, t, c, 1.0, np.zeros(len(t)), tol=INNER_TOLERANCE)
-        )
+        factor_of_margin(
+            P + ROUNDING * float(P.diagonal().max()) * np.eye(size)
+        )  # refuses a kernel that is not
+        return _without_rounds(solve_one_norm_margin(P, B, t, c, 1.0, np.zeros(len(t)), tol=INNER_TOLERANCE))
     if one_norm:
         return _without_rounds(solve_one_norm(B, t, c, np.ones(size), tol=INNER_TOLERANCE))
     if model.p == np.inf:

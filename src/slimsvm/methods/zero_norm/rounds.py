@@ -10,6 +10,8 @@ Huang et al. (2010), doi:10.1016/j.patrec.2010.06.017.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
@@ -53,7 +55,7 @@ def quadratic_round(
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         nonlocal start
         scale = np.abs(previous) ** (1.0 - 0.5 * p)  # [diag(lambda)]^(-1/2), so small numbers are harmless
-        problem = {"sign": sign, "columns": numbers[columns], "scale": scale, "start": start}
+        problem: dict[str, Any] = {"sign": sign, "columns": numbers[columns], "scale": scale, "start": start}
         if by_smo:
             solution = solve_hinge_by_smo(B, t, c, **problem)
         else:
@@ -66,7 +68,11 @@ def quadratic_round(
             if np.abs(outputs).max() < VANISHED:
                 alpha = np.zeros_like(alpha)
         if by_smo:
-            Z = take_columns(B, numbers[columns]) if sign is None else sign[:, None] * take_columns(B, numbers[columns])
+            Z = (
+                take_columns(B, numbers[columns])
+                if sign is None
+                else sign[:, None] * take_columns(B, numbers[columns])
+            )
             return alpha, _gap_of_smo(solution, Z @ alpha, previous / scale, Z @ previous, t, c)
         return alpha, solution.gap
 
@@ -81,7 +87,8 @@ def _gap_of_smo(
     SMO is no more exact than its tolerance and its steps, and need not be: a round that descends has done its work.
     """
     value, before = (
-        0.5 * float(w @ w) + float(c @ np.maximum(t - f, 0.0)) for w, f in ((solution.w, outputs), (old, old_outputs))
+        0.5 * float(w @ w) + float(c @ np.maximum(t - f, 0.0))
+        for w, f in ((solution.w, outputs), (old, old_outputs))
     )
     return solution.gap if value > before and solution.gap > FAILED else 0.0
 

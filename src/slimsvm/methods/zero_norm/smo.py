@@ -57,7 +57,7 @@ def solve_hinge_by_smo(
     >>> solve_hinge_by_smo(np.array([[1.0], [2.0]]), np.ones(2), np.full(2, 10.0), tol=1e-9).w.round(4)
     array([1.])
     """
-    n, m = B.shape
+    n = len(B)
     if 8 * n * n > DENSE_LIMIT_BYTES:
         raise MemoryError(
             f"the Hessian matrix of {n} rows needs {gigabytes(8.0 * n * n)}, above the limit of "
@@ -73,7 +73,7 @@ def solve_hinge_by_smo(
     beta[empty] = np.where(t[empty] > 0, c[empty], 0.0)
     worth = np.divide(1.0, curvature, out=np.zeros(n), where=~empty)
     gradient = H @ beta - t
-    # 1 where the coefficient may fall, -1 where it may rise, else 0: times the gradient, what each condition is broken by
+    # 1 where a coefficient may fall, -1 where it may rise: times the gradient, by how much its condition is broken
     may_fall, may_rise = (beta > 0).astype(float), -(beta < c).astype(float)
     tau = tol * float(np.abs(t).max(initial=0.0))
     broken, other = np.empty(n), np.empty(n)
