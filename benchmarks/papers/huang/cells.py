@@ -49,7 +49,7 @@ def table_2() -> Iterator[Cell]:
                     f"Table 2, {method}", nested, {**what, "fold": fold}, seconds, (size.name,), quick=quick
                 )
             yield Cell(
-                "Table 2, one setting for all folds", at_once, what, seconds, (size.name,),
+                f"Table 2, {method}", at_once, what, seconds, (size.name,),
                 quick=title == QUICK and method in QUICK_AT_ONCE,
             )  # fmt: skip
 

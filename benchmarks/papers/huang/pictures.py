@@ -17,8 +17,6 @@ from .examples import TOYS, machines, ripley, ripley_1000, toy
 from .tables import SPARSE, gathered
 
 DPI = 110
-# The shape of which a draw has the paper's numbers of vectors, or nearly.
-SHOWN = TOYS
 
 
 def draw(journal: Journal, folder: Path) -> None:
@@ -68,8 +66,8 @@ def machine_panels(axes: Sequence[Any], X: Array, y: Array, sigma: float, C: flo
 
 
 def figure_2(folder: Path) -> None:
-    figure, axes = pyplot().subplots(len(SHOWN), 3, figsize=(10, 3.1 * len(SHOWN)), layout="constrained")
-    for line, shape in zip(axes, SHOWN, strict=True):
+    figure, axes = pyplot().subplots(len(TOYS), 3, figsize=(10, 3.1 * len(TOYS)), layout="constrained")
+    for line, shape in zip(axes, TOYS, strict=True):
         machine_panels(line, *toy(shape, 0), *paper.SETTINGS_2)
         line[0].set_ylabel(shape)
     write_picture(figure, folder / "huang-2.png", DPI)
@@ -113,6 +111,6 @@ def figure_5(journal: Journal, folder: Path) -> None:
                 axis.bar(places + 0.13 * (k - 2.5), values, 0.13, label=method)
         for axis, who in zip(axes[:, column], ("paper", "ours"), strict=True):
             axis.set_xticks(places, list(paper.TABLE_1), rotation=20)
-            axis.set(yscale="log", ylabel=field, title=who)
-    axes[0, 0].legend(fontsize="small", ncols=3)
+            axis.set(yscale="log", ylabel=field, title=who, xlim=(-0.6, len(places) - 0.4))
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(SPARSE))
     write_picture(figure, folder / "huang-5.png", DPI)
