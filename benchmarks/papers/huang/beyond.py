@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
-from sklearn.metrics.pairwise import pairwise_kernels
+from scipy.special import expit, logsumexp
+from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from sklearn.neighbors import KernelDensity
 from sklearn.svm import SVC
 
 from harness import Array, Record, peak_bytes
 from slimsvm import RVC, RVR, SparseKernelDensity
 from slimsvm.datasets import make_banana, make_ringnorm
+from slimsvm.methods.density.bandwidth import full_bandwidth
 
 # set: (rows, gamma); ringnorm is where both packages have most to do
 RELEVANCE = (
@@ -29,6 +30,8 @@ RELEVANCE = (
 WIDTHS = {"crescents": 1.0, "ringnorm": 0.05}
 MANY_ROWS = 20_000
 DENSITY_ROWS, DENSITY_TEST_ROWS = 10_000, 5000
+FREE_VECTORS, FREE_ROUNDS, FREE_GAIN = 100, 300, 1e-6
+FREE_ROWS = (DENSITY_ROWS, 100_000)
 # bandwidth and max_vectors
 DENSITIES = (("cv", None), ("full", None), ("full", 100))
 
@@ -148,15 +151,24 @@ def many_rows(*, kind: str) -> Record:
     }
 
 
-def density(*, d: int, bandwidth: str, limit: int | None) -> Record:
-    """Mean held-out log-likelihood of the sparse density and of the full one with its bandwidth."""
-    rng = np.random.default_rng(0)
+def mixture_rows(d: int, n: int, seed: int) -> Array:
+    """Rows of a mixture of four Gaussians, their first d coordinates."""
+    rng = np.random.default_rng(seed)
     centres = np.array([[0, 0], [3, 1], [-2, 3], [1, -3.0]])
     widths = np.array([1, 0.5, 0.8, 0.6])
-    n = DENSITY_ROWS + DENSITY_TEST_ROWS
     kind = rng.choice(4, n, p=[0.4, 0.2, 0.25, 0.15])
-    rows = centres[kind, :d] + widths[kind, None] * rng.standard_normal((n, d))
-    X, new = rows[:DENSITY_ROWS], rows[DENSITY_ROWS:]
+    return centres[kind, :d] + widths[kind, None] * rng.standard_normal((n, d))
+
+
+def density_rows(d: int) -> tuple[Array, Array]:
+    """Rows to fit, and others."""
+    rows = mixture_rows(d, DENSITY_ROWS + DENSITY_TEST_ROWS, 0)
+    return rows[:DENSITY_ROWS], rows[DENSITY_ROWS:]
+
+
+def density(*, d: int, bandwidth: str, limit: int | None) -> Record:
+    """Mean held-out log-likelihood of the sparse density and of the full one with its bandwidth."""
+    X, new = density_rows(d)
     start = time.process_time()
     model = SparseKernelDensity(bandwidth=bandwidth, max_vectors=limit, n_jobs=1).fit(X)
     seconds = time.process_time() - start
@@ -168,3 +180,31 @@ def density(*, d: int, bandwidth: str, limit: int | None) -> Record:
         "sparse": round(float(model.score(new)) / len(new), 5),
         "full": round(float(full), 5),
     }
+
+
+def free_density(*, d: int, n_fitted: int) -> Record:
+    """A hundred kernels of the full estimate's bandwidth that may lie anywhere, by expectation-maximisation.
+
+    Fitted to the rows, or to so many others of the same law: what few kernels of that width can do, from one start.
+    """
+    X, new = density_rows(d)
+    h = full_bandwidth(X, np.ones(len(X)))
+    rows = X if n_fitted == len(X) else mixture_rows(d, n_fitted, 1)
+    means = rows[np.random.default_rng(0).choice(len(rows), FREE_VECTORS, replace=False)]
+    weights = np.full(FREE_VECTORS, 1 / FREE_VECTORS)
+    constant = 0.5 * d * np.log(2 * np.pi * h**2)
+
+    def log_parts(points: Array) -> Array:
+        return np.log(weights) - 0.5 * euclidean_distances(points, means, squared=True) / h**2 - constant
+
+    before = -np.inf
+    for n_iter in range(1, FREE_ROUNDS + 1):
+        logs = log_parts(rows)
+        log_p = logsumexp(logs, axis=1)
+        share = np.exp(logs - log_p[:, None])
+        weights, means = share.mean(axis=0), share.T @ rows / share.sum(axis=0)[:, None]
+        if log_p.mean() - before < FREE_GAIN:
+            break
+        before = log_p.mean()
+    held_out = float(logsumexp(log_parts(new), axis=1).mean())
+    return {"bandwidth": round(float(h), 4), "held_out": round(held_out, 5), "rounds": n_iter}

@@ -8,7 +8,18 @@ from papers.cells import Cell, Journal
 
 from . import published as paper
 from .algorithms import algorithms, chosen_setting, ripley_rounds
-from .beyond import DENSITIES, RELEVANCE, density, fastrvm, fastrvm_is_there, many_rows, relevance
+from .beyond import (
+    DENSITIES,
+    DENSITY_ROWS,
+    FREE_ROWS,
+    RELEVANCE,
+    density,
+    fastrvm,
+    fastrvm_is_there,
+    free_density,
+    many_rows,
+    relevance,
+)
 from .examples import (
     TOYS,
     housing,
@@ -96,4 +107,9 @@ def cells(journal: Journal) -> Iterator[Cell]:
                 what,
                 seconds,
                 quick=d == 1 and bandwidth == "cv",
+            )
+        for n_fitted in FREE_ROWS:
+            what = {"d": d, "n_fitted": n_fitted}
+            yield Cell(
+                "Equations 18 to 20: sparse density", free_density, what, 35.0 * n_fitted / DENSITY_ROWS
             )
