@@ -30,8 +30,9 @@ LEAST_SQUARES_TOL = 1e-3
 # A share so large that SVS drops all rows it has to in its first round.
 AT_ONCE = 0.999
 CACHE_MEGABYTES = 2000
-# Decision values of one class are kept in 1/1000, and as this where they are below: another class is larger there.
-LOWEST_DECISION, DECISION_STEP = -1.25, 1e-3
+# Decision values of one class are kept in 1/200, and as this where they are below (most rows of other classes are:
+# another class is larger there), so that the journal stays small.
+LOWEST_DECISION, DECISION_STEP = -1.0, 5e-3
 
 
 @functools.lru_cache(maxsize=1)
