@@ -106,7 +106,7 @@ def in_child(function: Callable[..., T], *arguments: Any, deadline: float | None
 
 
 def _answer(sender: Any, function: Callable[..., object], arguments: tuple[Any, ...]) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     try:
         answer = None, function(*arguments)
     except Exception as error:
@@ -114,8 +114,12 @@ def _answer(sender: Any, function: Callable[..., object], arguments: tuple[Any, 
     sender.send(answer)
 
 
-def _end_with_parent() -> None:
-    """Nobody waits for an answer when the parent was ended from outside."""
+def end_with_parent() -> None:
+    """Let this process end when its parent is ended from outside: nobody waits for an answer then."""
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

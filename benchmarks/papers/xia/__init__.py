@@ -1,0 +1,1 @@
+"""Xia, Li and Irwin (2008), improved training of an optimal sparse least squares support vector machine."""
