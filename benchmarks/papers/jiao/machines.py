@@ -30,9 +30,9 @@ LEAST_SQUARES_TOL = 1e-3
 # A share so large that SVS drops all rows it has to in its first round.
 AT_ONCE = 0.999
 CACHE_MEGABYTES = 2000
-# Decision values of one class are kept in 1/200, and as this where they are below (most rows of other classes are:
-# another class is larger there), so that the journal stays small.
-LOWEST_DECISION, DECISION_STEP = -1.0, 5e-3
+# Decision values of one class are kept in 1/1000, and as this where they are below (as of most rows of other classes),
+# so that the journal stays small.
+LOWEST_DECISION, DECISION_STEP = -1.25, 1e-3
 
 
 @functools.lru_cache(maxsize=1)
@@ -234,7 +234,12 @@ def svm_class(*, name: str, log2_gamma: int, label: int) -> Record:
     }
 
 
-def together(parts: list[Record], y_test: Array) -> Record:
+def test_labels(*, name: str) -> Record:
+    """The labels of the test rows, packed: what `together` needs besides the machines."""
+    return {"labels": packed(split_of(name).y_test.astype(np.uint8))}
+
+
+def together(parts: list[Record], labels: str) -> Record:
     """Accuracy, different vectors and seconds of the machine that the classes' machines are together.
 
     Rows whose decisions are all below the lowest that is kept are counted in `unsure`.
@@ -243,7 +248,7 @@ def together(parts: list[Record], y_test: Array) -> Record:
     masks = [unpacked(part["support"], np.uint8) for part in parts]
     lowest = round(LOWEST_DECISION / DECISION_STEP)
     return {
-        "accuracy": [percent(np.mean(np.argmax(outputs, axis=0) == y_test))],
+        "accuracy": [percent(np.mean(np.argmax(outputs, axis=0) == unpacked(labels, np.uint8)))],
         "vectors": [int(np.unpackbits(np.bitwise_or.reduce(masks)).sum())],
         "seconds": [round(sum(part["seconds"] for part in parts), 2)],
         "unsure": int(np.sum(np.max(outputs, axis=0) <= lowest)),
