@@ -115,7 +115,7 @@ def pursuit(*, name: str, method: str, log2_width: int, C: float, n_steps: int, 
 
     def one(draw: int) -> Record:
         X, X_test, y, y_test = split_of(name, draw)
-        options = {
+        options: dict[str, Any] = {
             "max_vectors": n_steps,
             "C": C,
             "gamma": 2.0**log2_width,

@@ -228,8 +228,8 @@ def baselines(journal: Journal) -> Iterator[str]:
         yield from search_text(journal, name)
         value = chosen_gamma(journal, name)
         if value is not None and (beside := entry(journal, name, "SVM", value)):
-            took = ours_text(beside, "seconds")
-            yield f"`SVC.fit`, a machine a class, takes {took} s at PFSALS's gamma in the same run.\n"
+            text = ours_text(beside, "seconds")
+            yield f"`SVC.fit`, a machine a class, takes {text} s at PFSALS's gamma in the same run.\n"
 
 
 def chosen_machine(journal: Journal, name: str, method: str) -> tuple[str, Entry]:
