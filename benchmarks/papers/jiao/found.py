@@ -13,8 +13,8 @@ from papers.cells import Journal
 from papers.pages import GAVE_UP, NOT_RUN, SIGNIFICANT
 
 from . import published as paper
-from .cells import GREEDY, LABELS, SHARES, SOLVERS, SVM_VALUES, draws, greedy_parameters
-from .machines import greedy, least_squares, pruned, svm, svm_class, test_labels, together
+from .cells import GREEDY, LABELS, OTHER_WIDTH, SHARES, SOLVERS, SVM_VALUES, draws, greedy_parameters
+from .machines import greedy, least_squares, pruned, svm, svm_at_width, svm_class, test_labels, together
 
 # What counts as reproduced.
 ACCURACY_POINTS, VECTORS_SHARE = 0.6, 0.12
@@ -63,7 +63,7 @@ def greedy_entry(
     log2_gamma: int,
     epsilon: float,
     candidates: int | None,
-    log2_width: int | None = None,
+    log2_width: float | None = None,
 ) -> Entry:
     return lookup(journal, greedy, greedy_parameters(name, log2_gamma, epsilon, candidates, log2_width))
 
@@ -103,6 +103,16 @@ def class_by_class(journal: Journal, name: str, log2_gamma: int) -> Entry:
     return entry_of(together(parts, labels["labels"]))
 
 
+def other_width_entry(journal: Journal, name: str, column: str, log2_gamma: int) -> Entry:
+    """What was found at the other width of a set."""
+    log2_width = OTHER_WIDTH[name]
+    for title, epsilon, candidates in GREEDY[name]:
+        if column == title:
+            return greedy_entry(journal, name, log2_gamma, epsilon, candidates, log2_width)
+    where = {"name": name, "log2_gamma": log2_gamma, "log2_width": log2_width, "draws": draws(name)}
+    return lookup(journal, svm_at_width, where)
+
+
 # ---------------------------------------------------------------------------- how near
 
 
@@ -138,15 +148,20 @@ def nearness(journal: Journal) -> Iterator[Near]:
     for name, columns in COLUMNS.items():
         for column in columns:
             for value in paper.LOG2_GAMMA:
-                target = OF_PAPER.get(column, column)
-                accuracy = paper.at(paper.ACCURACY, name, target, value)
-                vectors = paper.at(paper.VECTORS, name, target, value)
-                ours = entry(journal, name, column, value)
-                if not ours or accuracy is None:
-                    continue
-                near_accuracy = abs(ours.mean("accuracy") - accuracy) <= ACCURACY_POINTS + 1e-9
-                near_vectors = abs(ours.mean("vectors") / vectors - 1) <= VECTORS_SHARE + 1e-9
-                yield Near(name, column, value, near_accuracy, None if column == "LS-SVM" else near_vectors)
+                near = near_entry(name, column, value, entry(journal, name, column, value))
+                if near is not None:
+                    yield near
+
+
+def near_entry(name: str, column: str, log2_gamma: int, ours: Entry) -> Near | None:
+    target = OF_PAPER.get(column, column)
+    accuracy = paper.at(paper.ACCURACY, name, target, log2_gamma)
+    vectors = paper.at(paper.VECTORS, name, target, log2_gamma)
+    if not ours or accuracy is None:
+        return None
+    near_accuracy = abs(ours.mean("accuracy") - accuracy) <= ACCURACY_POINTS + 1e-9
+    near_vectors = abs(ours.mean("vectors") / vectors - 1) <= VECTORS_SHARE + 1e-9
+    return Near(name, column, log2_gamma, near_accuracy, None if column == "LS-SVM" else near_vectors)
 
 
 def like_another_draw(values: list[float], target: float) -> bool:

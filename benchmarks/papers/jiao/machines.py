@@ -12,7 +12,7 @@ import functools
 import time
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ def against_rest(classes: Array) -> Array:
 
 
 def greedy_machine(
-    log2_gamma: int, log2_width: int, epsilon: float, candidates: int | None, seed: int
+    log2_gamma: int, log2_width: float, epsilon: float, candidates: int | None, seed: int
 ) -> GreedyLSSVC:
     return GreedyLSSVC(
         C=2.0 * 2.0**log2_gamma,
@@ -102,7 +102,7 @@ def greedy_machine(
 
 
 def greedy(
-    *, name: str, log2_gamma: int, log2_width: int, epsilon: float, candidates: int | None, draws: int
+    *, name: str, log2_gamma: int, log2_width: float, epsilon: float, candidates: int | None, draws: int
 ) -> Record:
     """FSALS (no candidates) or PFSALS: accuracy, vectors, seconds for each draw of the rows."""
 
@@ -174,8 +174,8 @@ def pruned(*, name: str, log2_gamma: int, share: float, draws: int) -> Record:
 # ---------------------------------------------------------------------------- SVM
 
 
-def svc(name: str, log2_gamma: int) -> SVC:
-    return SVC(C=2.0**log2_gamma, gamma=2.0 ** paper.WIDTHS[name], cache_size=CACHE_MEGABYTES)
+def svc(log2_gamma: int, log2_width: float) -> SVC:
+    return SVC(C=2.0**log2_gamma, gamma=2.0**log2_width, cache_size=CACHE_MEGABYTES)
 
 
 def decisions(model: SVC, X: Array) -> Array:
@@ -189,25 +189,34 @@ def decisions(model: SVC, X: Array) -> Array:
 
 def svm(*, name: str, log2_gamma: int, scheme: str, draws: int) -> Record:
     """LIBSVM's machine, one class against the rest ("rest", as the paper) or LIBSVM's own pairs ("pairs")."""
+    machine = functools.partial(svc, log2_gamma, paper.WIDTHS[name])
+    run = pairs_draw if scheme == "pairs" else rest_draw
+    return columns(run(split_of(name, draw), machine) for draw in range(draws))
 
-    def one(draw: int) -> Record:
-        X, X_test, y, y_test = split_of(name, draw)
-        if scheme == "pairs":
-            model = svc(name, log2_gamma)
-            total, _ = fitted(model, X, y)
-            accuracy, n_vectors = model.score(X_test, y_test), len(model.support_)
-        else:
-            classes, used, outputs, total = np.unique(y), set(), [], 0.0
-            for label in against_rest(classes):
-                model = svc(name, log2_gamma)
-                seconds, _ = fitted(model, X, signs(y, label))
-                total += seconds
-                used |= set(model.support_.tolist())
-                outputs.append(decisions(model, X_test))
-            accuracy, n_vectors = np.mean(answers(classes, outputs) == y_test), len(used)
-        return {"accuracy": percent(accuracy), "vectors": n_vectors, "seconds": round(total, 4)}
 
-    return columns(map(one, range(draws)))
+def svm_at_width(*, name: str, log2_gamma: int, log2_width: float, draws: int) -> Record:
+    """LIBSVM's machine, one class against the rest, at another width than that of the tables."""
+    machine = functools.partial(svc, log2_gamma, log2_width)
+    return columns(rest_draw(split_of(name, draw), machine) for draw in range(draws))
+
+
+def pairs_draw(split: Split, machine: Callable[[], SVC]) -> Record:
+    model = machine()
+    seconds, _ = fitted(model, split.X, split.y)
+    accuracy = percent(model.score(split.X_test, split.y_test))
+    return {"accuracy": accuracy, "vectors": len(model.support_), "seconds": seconds}
+
+
+def rest_draw(split: Split, machine: Callable[[], SVC]) -> Record:
+    classes, used, outputs, total = np.unique(split.y), set(), [], 0.0
+    for label in against_rest(classes):
+        model = machine()
+        seconds, _ = fitted(model, split.X, signs(split.y, label))
+        total += seconds
+        used |= set(model.support_.tolist())
+        outputs.append(decisions(model, split.X_test))
+    accuracy = percent(np.mean(answers(classes, outputs) == split.y_test))
+    return {"accuracy": accuracy, "vectors": len(used), "seconds": round(total, 4)}
 
 
 def packed(array: Array) -> str:
@@ -221,7 +230,7 @@ def unpacked(text: str, dtype: Any) -> Array:
 def svm_class(*, name: str, log2_gamma: int, label: int) -> Record:
     """One of the two-class machines of `svm` where all together take too long: its support and decisions, packed."""
     X, X_test, y, _ = split_of(name)
-    model = svc(name, log2_gamma)
+    model = svc(log2_gamma, paper.WIDTHS[name])
     seconds, _ = fitted(model, X, signs(y, label))
     mask = np.zeros(len(X), dtype=bool)
     mask[model.support_] = True

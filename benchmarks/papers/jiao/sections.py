@@ -10,8 +10,8 @@ from papers.pages import NOT_RUN, seconds
 
 from . import published as paper
 from .baselines import CS, FOLDS, MOST_STEPS, STRIDE, WIDTHS, chosen, chosen_gamma, pursuit
-from .cells import DRAWS, QUICK_VALUE, SHARES, SMALL, WIDTHS_TRIED, draws
-from .found import Entry, entry, greedy_entry, lookup
+from .cells import DRAWS, OTHER_WIDTH, QUICK_VALUE, SHARES, SMALL, WIDTHS_TRIED, draws
+from .found import Entry, entry, greedy_entry, lookup, near_entry, other_width_entry
 from .machines import LOWEST_DECISION, svm
 from .tables import (
     SET_NAMES,
@@ -111,6 +111,8 @@ def small_sets(journal: Journal) -> Iterator[str]:
             if name in DRAWS:
                 own = columns if field == "accuracy" else ("FSALS", "PFSALS", "SVM")
                 yield from draws_text(journal, name, field, own)
+        if name in OTHER_WIDTH:
+            yield from other_width(journal, name, romans[1])
         if not pruned_columns:
             yield from schemes(journal)
         yield f"## Table {romans[2]}: seconds to train, {SET_NAMES[name]}\n"
@@ -118,6 +120,42 @@ def small_sets(journal: Journal) -> Iterator[str]:
         yield from direct_text(journal, name)
         if solver:
             yield from svs_text(journal, name, solver)
+
+
+def other_width(journal: Journal, name: str, roman: str) -> Iterator[str]:
+    """Vectors at another width, and how many cells are near at both."""
+    width, other = paper.WIDTHS[name], OTHER_WIDTH[name]
+    columns = ("FSALS", "PFSALS", "SVM")
+    yield f"### Table {roman}, width 2^{other:g} in place of 2^{width}\n"
+    rows, near = [], {column: [0, 0, 0] for column in columns}
+    for value in paper.LOG2_GAMMA:
+        cells = [str(value)]
+        for column in columns:
+            target = paper.at(paper.VECTORS, name, column, value)
+            first, second = (
+                entry(journal, name, column, value),
+                other_width_entry(journal, name, column, value),
+            )
+            texts = cells_of(second, "vectors", target)
+            cells += [texts[0], *cells_of(first, "vectors", target)[1:], *texts[1:]]
+            pair = [near_entry(name, column, value, found) for found in (first, second)]
+            if None not in pair:
+                near[column] = [
+                    a + b for a, b in zip(near[column], [*(p.both for p in pair if p), 1], strict=True)
+                ]
+        rows.append(cells)
+    header = [
+        f"{column}, {text}"
+        for column in columns
+        for text in ("paper", f"2^{width}", "difference", f"2^{other:g}", "difference")
+    ]
+    yield from table(["log2 gamma", *header], rows)
+    yield (
+        f"No width we tried fits all columns of {name}: the counts of FSALS and of the SVM are nearest the paper's "
+        f"about 2^{other:g}, those of PFSALS at 2^{width}, a whole power, which the tables use. Within both limits: "
+        + "; ".join(f"{c} {n[0]} of {n[2]} at 2^{width}, {n[1]} at 2^{other:g}" for c, n in near.items())
+        + ".\n"
+    )
 
 
 def direct_text(journal: Journal, name: str) -> Iterator[str]:
