@@ -33,8 +33,8 @@ NOTES = (
     "On ringnorm no width fits all columns: at 2^-4, a whole power, the SVM has far more vectors than the paper's; at "
     "2^-4.25 FSALS and the SVM fit and PFSALS does not (under Table VI).",
     "The paper's gamma is C / 2 of the least-squares machines (its eq. 12). The C of its SVM is not said to be gamma; "
-    "with C = gamma and one machine a class against the rest the SVM's figures agree on satimage and USPS, with LIBSVM's "
-    "own pairs the vectors do not (under Table XII).",
+    "with C = gamma and one machine a class against the rest the SVM's figures agree on satimage and USPS, with "
+    "LIBSVM's own pairs the vectors do not (under Table XII).",
     f"The rows of ringnorm are not published: {DRAWS['ringnorm']} draws here, mean ± deviation. All other rows are "
     "the paper's. PFSALS is run with one seed, as it seems to have been in the paper.",
     f"The paper ends CG and SMO at a mean squared error of 1e-6, ours end at a largest error of {LEAST_SQUARES_TOL:g}, "
