@@ -52,6 +52,7 @@ from slimsvm import (
     TwoStageLSSVC,
     VectorsDisplay,
     ZeroNormSVC,
+    ZeroNormSVR,
 )
 from slimsvm.budget import stored_bytes
 from slimsvm.cli import demo
@@ -495,6 +496,32 @@ def draw_vectors(path: Path) -> None:
     write_png(figure, path)
 
 
+def draw_zero_norm_variants(path: Path) -> None:
+    """Draw a curve on few rows, and how large the coefficients are for each norm."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.9), dpi=100, layout="constrained")
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(-10, 10, 200))
+    t = np.sinc(x / np.pi) + 0.05 * rng.standard_normal(200)
+    model = ZeroNormSVR(C=50, epsilon=0.05, gamma=0.2).fit(x[:, None], t)
+    left.plot(x, np.sinc(x / np.pi), color=GREY, linestyle="--", linewidth=1)
+    left.plot(x, model.predict(x[:, None]), color=CLASS_COLOURS[0], linewidth=1.8)
+    left.scatter(x, t, s=6, color=INK, linewidths=0)
+    left.scatter(x[model.support_], t[model.support_], s=50, facecolors="none", edgecolors=INK)
+    plain_axes(left, title=f"ZeroNormSVR(C=50, epsilon=0.05, gamma=0.2): {model.n_vectors_} of 200 rows")
+    X, y = make_ripley(250, random_state=0)
+    for p, style in ((0, "o-"), (1, "s-"), (1.25, "-"), (1.5, "--"), (2, ":")):
+        classifier = ZeroNormSVC(gamma=2, p=p).fit(X, y)
+        sizes = np.sort(np.abs(classifier.dual_coef_[0]))[::-1]
+        right.loglog(
+            1 + np.arange(len(sizes)), sizes, style, markersize=4, label=f"p={p}: {len(sizes)} vectors"
+        )
+    plain_axes(right, title="ZeroNormSVC(gamma=2, p=p)", across="rank", up="size of the coefficient")
+    right.set_ylim(1e-3, 10)
+    right.legend(frameon=False, fontsize=9)
+    print(model.n_vectors_, "of 200 rows")
+    write_png(figure, path)
+
+
 DRAWN: dict[str, Callable[[Path], None]] = {
     "demo": draw_demo,
     "size-score": draw_size_score,
@@ -510,6 +537,7 @@ DRAWN: dict[str, Callable[[Path], None]] = {
     **dict.fromkeys(FAMILIES, draw_family),
     "features": draw_features,
     "vectors": draw_vectors,
+    "zero-norm-variants": draw_zero_norm_variants,
 }
 
 if __name__ == "__main__":

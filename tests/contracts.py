@@ -230,8 +230,10 @@ class SolverContract:
         """Coefficients and intercepts by the plainest method."""
         raise NotImplementedError
 
-    def problem(self, kernel, X, Y, C, fit_intercept=True, limit_bytes=2**30) -> Problem:
-        return Problem(KernelGram(kernel, X, limit_bytes=limit_bytes), Y, self.loss, C, fit_intercept)
+    def problem(self, kernel, X, Y, C, fit_intercept=True, limit_bytes=2**30, **options) -> Problem:
+        return Problem(
+            KernelGram(kernel, X, limit_bytes=limit_bytes), Y, self.loss, C, fit_intercept, **options
+        )
 
     def solution(self, problem: Problem, seed=0, **options) -> Solution:
         options = {"tol": self.tol, "max_iter": None, **options}
@@ -249,7 +251,8 @@ class SolverContract:
         assert solution.alpha.shape == problem.y.shape
         assert solution.intercept.shape == (problem.y.shape[1],)
         assert (problem.optimality(solution.alpha, solution.intercept) <= self.accuracy).all()
-        alpha, b = self.reference(problem.gram.dense, problem.y, problem.C, problem.fit_intercept)
+        options = {"penalize_intercept": True} if problem.penalize_intercept else {}
+        alpha, b = self.reference(problem.gram.dense, problem.y, problem.C, problem.fit_intercept, **options)
         wanted = problem.gram.dense @ alpha + b
         assert relative_error(self.outputs(problem, solution), wanted) <= self.accuracy
         return solution

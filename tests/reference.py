@@ -32,17 +32,19 @@ def expansion(K, coef, intercept):
     return as_float64(K) @ as_float64(coef) + as_float64(intercept)
 
 
-def least_squares_machine(K, Y, C, fit_intercept=True):
+def least_squares_machine(K, Y, C, fit_intercept=True, penalize_intercept=False):
     """Coefficients and intercepts of the least-squares machine from its bordered system.
 
-    [ K + diag(1/C)  1 ] [alpha]   [Y]
-    [ 1'             0 ] [  b  ] = [0]
+    [ K + diag(1/C)   1 ] [alpha]   [Y]
+    [ 1'             -p ] [  b  ] = [0], p = 1 where the intercept is penalised
     """
     n, k = Y.shape
     A = as_float64(K) + np.diag(1.0 / as_float64(C))
     if not fit_intercept:
         return np.linalg.solve(A, Y), np.zeros(k)
-    bordered = np.block([[A, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    bordered = np.block(
+        [[A, np.ones((n, 1))], [np.ones((1, n)), np.full((1, 1), -float(penalize_intercept))]]
+    )
     solved = np.linalg.solve(bordered, np.vstack([Y, np.zeros((1, k))]))
     return solved[:n], solved[n]
 

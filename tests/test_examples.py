@@ -42,6 +42,7 @@ def test_every_example_is_tested():
     assert {path.name for path in EXAMPLES.glob("*.py")} == {
         "demo.py", "reduce_an_svc.py", "classifier_in_few_bytes.py", "onnx_session.py", "web_page.py",
         "smaller_libsvm_model.py", "digits_in_c.py", "error_bars.py", "score_against_size.py", "vectors_of_digits.py",
+        "reduce_other_kernel_methods.py",
     }  # fmt: skip
 
 
@@ -66,6 +67,19 @@ def test_reducing_an_svc(capsys, monkeypatch):
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 5
     assert all(score > rows[0][1] - 3 for _, score in rows)
+
+
+def test_reducing_components_a_discriminant_and_a_regression(capsys, monkeypatch):
+    out = printed("reduce_other_kernel_methods.py", capsys, monkeypatch=monkeypatch)
+    assert re.findall(r"^ +(\d+) vectors", out, re.MULTILINE) == ["150", "30", "150", "30", "100", "20"]
+    shares = [float(share) for share in re.findall(r"([\d.]+)% of the variance kept", out)]
+    assert len(shares) == 4
+    assert min(shares[::2]) > 99  # on a quarter of the vectors
+    scores = [float(score) for score in re.findall(r"([\d.]+)% accuracy", out)]
+    assert scores[0] > 94
+    assert abs(scores[1] - scores[0]) < 1
+    fits = [float(fit) for fit in re.findall(r"R\^2 ([\d.]+)", out)]
+    assert fits[0] - 0.02 < fits[1]
 
 
 def test_a_smaller_model_of_libsvm(capsys, monkeypatch):

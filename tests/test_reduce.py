@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
+from reference_reduction import algorithm_1, algorithm_2
 from slimsvm import LSSVC, LSSVR, FullSVC, KernelExpansion, Reduced, reduce
 from slimsvm.budget import stored_bytes
 from slimsvm.datasets import make_banana
@@ -31,6 +32,7 @@ from slimsvm.kernels import RBF, Laplacian
 from slimsvm.readout import LargestReadout
 from slimsvm.reduction import start
 from slimsvm.reduction.held_out import folds
+from slimsvm.reduction.prune import CRITERIA
 from slimsvm.reduction.task import Mistakes
 
 prune = partial(reduce, method="prune")
@@ -127,6 +129,22 @@ def test_half_the_vectors_without_data(model, X, y, new):
         assert len(values) == new.shape[0]
 
 
+def test_both_algorithms_of_the_paper_with_its_lambda():
+    X, y = make_banana(120, random_state=0)
+    svc = SVC(C=10.0, gamma=0.5).fit(X, y)
+    K = rbf_kernel(svc.support_vectors_, gamma=0.5)
+    for criterion, algorithm in (("distance", algorithm_1), ("redundancy", algorithm_2)):
+        slim = prune(svc, X, y, criterion=criterion, ridge=0.001, max_vectors=12)
+        removed, left, coef = algorithm(K, svc.dual_coef_.T, 12, 0.001)
+        assert slim.reduction_.removed.tolist() == removed
+        np.testing.assert_array_equal(slim.support_vectors_, svc.support_vectors_[left])
+        np.testing.assert_allclose(slim.dual_coef_, coef.T, rtol=1e-7)
+        whole = Reduced(
+            SVC(C=10.0, gamma=0.5), method="prune", criterion=criterion, ridge=0.001, max_vectors=12
+        )
+        np.testing.assert_array_equal(whole.fit(X, y).predict(X), slim.predict(X))
+
+
 def test_loss_stops_just_below_the_limit():
     X, y = make_banana(300, random_state=0)
     svc = SVC(C=10.0).fit(X, y)
@@ -135,7 +153,7 @@ def test_loss_stops_just_below_the_limit():
     def hinge(model):
         return np.maximum(0, 1 - signs * model.decision_function(X)).mean()  # eq. (9)
 
-    for criterion in ("redundancy", "damage"):
+    for criterion in CRITERIA:
         slim = prune(svc, X, y, criterion=criterion)
         report = slim.reduction_
         assert report.values[0] == pytest.approx(hinge(svc))

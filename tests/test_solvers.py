@@ -57,8 +57,27 @@ class LeastSquares(SolverContract):
     loss = Squared()
 
     @staticmethod
-    def reference(K, Y, C, fit_intercept):
-        return reference.least_squares_machine(K, Y, C, fit_intercept)
+    def reference(K, Y, C, fit_intercept, **options):
+        return reference.least_squares_machine(K, Y, C, fit_intercept, **options)
+
+    def test_it_solves_with_a_penalised_intercept(self, solver_case):
+        kernel, X, Y, C = solver_case
+        problem = self.problem(kernel, X, Y + 0.7, C, penalize_intercept=True)
+        solution = self.check(problem)
+        alpha, b = solution.alpha, solution.intercept
+        error = problem.y - self.outputs(problem, solution)
+        size = np.abs(alpha).max()
+        np.testing.assert_allclose(alpha.sum(axis=0), b, atol=1e-7 * size * len(Y))  # Xia et al., eq. (15)
+        np.testing.assert_allclose(alpha, C[:, None] * error, atol=1e-6 * size)  # eq. (16), (17)
+        # the same as the kernel k + 1 without intercept, which eq. (32) is made of
+        plain = reference.least_squares_machine(problem.gram.dense + 1.0, problem.y, C, fit_intercept=False)[
+            0
+        ]
+        wanted = (problem.gram.dense + 1.0) @ plain
+        assert relative_error(self.outputs(problem, solution), wanted) <= self.accuracy
+        free = self.solution(self.problem(kernel, X, Y + 0.7, C))
+        assert (problem.objective(alpha, b) < problem.objective(free.alpha, free.intercept)).all()
+        assert (np.abs(b) < np.abs(free.intercept)).all()
 
 
 class TestCholesky(LeastSquares):
@@ -120,20 +139,47 @@ def test_the_solvers_agree_in_the_estimators(kernel, make):
     assert relative_error(f[2], f[0]) <= 1e-6
 
 
+@pytest.mark.parametrize("solve", [solve_cg, solve_smo])
+def test_a_penalised_intercept_without_holding_the_matrix(solve):
+    X, Y, C = data()
+    gram = KernelGram(RBF(0.5), X, limit_bytes=100)
+    problem = Problem(gram, Y + 0.7, Squared(), C, penalize_intercept=True)
+    solution = solve(problem, tol=1e-10, max_iter=None, rng=np.random.default_rng(0))
+    K = reference.rbf(X, X, 0.5)
+    alpha, b = reference.least_squares_machine(K, problem.y, C, penalize_intercept=True)
+    assert relative_error(K @ solution.alpha + solution.intercept, K @ alpha + b) <= 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("make", [LSSVC, LSSVR])
+def test_a_penalised_intercept_in_the_estimators(solver, make):
+    X, y = make_banana(150, random_state=0)
+    y = y if make is LSSVC else y + 3.0
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 150)
+    model = make(C=5.0, gamma=0.5, penalize_intercept=True, solver=solver, random_state=0).fit(X, y, weight)
+    K = reference.rbf(X, X, 0.5)
+    alpha, b = reference.least_squares_machine(K, y[:, None], 5.0 * weight, penalize_intercept=True)
+    answer = model.decision_function(X) if make is LSSVC else model.predict(X)
+    assert relative_error(answer, (K @ alpha + b)[:, 0]) <= 1e-6
+    assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum(), rel=1e-6)  # eq. (15)
+
+
 # Kernels that are not positive definite
 
 
+@pytest.mark.parametrize("penalize", [False, True])
 @pytest.mark.parametrize("limit_bytes", [100, 2**30])
-def test_indefinite_kernels_are_solved_as_they_stand(limit_bytes):
+def test_indefinite_kernels_are_solved_as_they_stand(limit_bytes, penalize):
     X, Y, weight = data()
     kernel, C = Sigmoid(0.7, -1.0), 10 * weight
     K = kernel(X, X)
     assert np.linalg.eigvalsh(K + np.diag(1 / C))[0] < -1e-2
-    alpha, b = reference.least_squares_machine(K, Y, C)
+    alpha, b = reference.least_squares_machine(K, Y, C, penalize_intercept=penalize)
     for solve in (solve_cholesky, solve_cg):
         if solve is solve_cholesky and limit_bytes == 100:
             continue
-        problem = Problem(KernelGram(kernel, X, limit_bytes=limit_bytes), Y, Squared(), C)
+        gram = KernelGram(kernel, X, limit_bytes=limit_bytes)
+        problem = Problem(gram, Y, Squared(), C, penalize_intercept=penalize)
         solution = solve(problem, tol=1e-10, max_iter=None, rng=np.random.default_rng(0))
         assert solution.status is Status.OPTIMAL
         assert relative_error(K @ solution.alpha + solution.intercept, K @ alpha + b) <= 1e-6

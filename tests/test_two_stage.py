@@ -145,9 +145,31 @@ def test_candidates_and_limits():
     model = TwoStageLSSVC(n_vectors=10, n_candidates=20, random_state=0).fit(X, y)
     other = TwoStageLSSVC(n_vectors=20, n_candidates=20, random_state=0, refine=False).fit(X, y)
     assert set(model.support_) <= set(other.support_)
-    assert TwoStageLSSVC(n_vectors=10_000, gamma=50.0).fit(X, y).n_vectors_ <= 150
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         TwoStageLSSVC(n_vectors=20, max_iter=1).fit(X, y)
+
+
+def test_fewer_vectors_than_asked_for_are_explained():
+    X, y = make_two_spirals()
+    with pytest.warns(
+        ConvergenceWarning, match=r"of n_vectors=192.*combinations of theirs; lower n_vectors"
+    ) as told:
+        model = TwoStageLSSVC(n_vectors=192, gamma=0.5).fit(X, y)  # the paper's size and width
+    assert 170 < model.n_vectors_ < 192
+    assert str(told[0].message).startswith(f"TwoStageLSSVC: {model.n_vectors_} vectors instead")
+    D = RBF(0.5)(X, X) + 1.0  # indeed
+    assert np.linalg.matrix_rank(D, tol=1e-10 * len(D)) < 192
+    assert TwoStageLSSVC(n_vectors=150, gamma=0.5).fit(X, y).n_vectors_ == 150
+    with pytest.warns(ConvergenceWarning, match=r"20 vectors instead of n_vectors=30.*a larger n_candidates"):
+        assert TwoStageLSSVC(n_vectors=30, n_candidates=20, random_state=0).fit(X, y).n_vectors_ == 20
+    with pytest.warns(
+        ConvergenceWarning, match=r"194 vectors instead of n_vectors=10000.*no more candidates"
+    ):
+        assert TwoStageLSSVC(n_vectors=10_000, gamma=50.0).fit(X, y).n_vectors_ == 194
+    with pytest.warns(
+        ConvergenceWarning, match=r"2 vectors instead of n_vectors=5.*fit the targets to rounding"
+    ):
+        assert TwoStageLSSVR(n_vectors=5, kernel="linear").fit(X[:, :1], 3.0 * X[:, 0]).n_vectors_ == 2
 
 
 def test_row_order_duplicates_and_label_flip():
@@ -179,7 +201,8 @@ def test_obvious_models_and_clear_errors():
     constant = TwoStageLSSVR().fit(X, np.full(10, 3.0))
     assert constant.n_vectors_ == 0
     np.testing.assert_allclose(constant.predict(X), 3.0)
-    np.testing.assert_allclose(TwoStageLSSVR(n_vectors=3).fit(X[:1], [5.0]).predict(X), 5.0)
+    with pytest.warns(ConvergenceWarning, match="0 vectors instead of n_vectors=3"):
+        np.testing.assert_allclose(TwoStageLSSVR(n_vectors=3).fit(X[:1], [5.0]).predict(X), 5.0)
     np.testing.assert_allclose(TwoStageLSSVR(choose_by="cv").fit(X[:1], [5.0]).predict(X), 5.0)
     for bad in ({"n_vectors": 0}, {"n_candidates": 0}, {"n_folds": 1}, {"max_iter": 0}, {"n_vectors": "x"}):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
@@ -189,7 +212,7 @@ def test_obvious_models_and_clear_errors():
 @parametrize_with_checks(
     [TwoStageLSSVC(kernel=kernel) for kernel in KERNELS]
     + [TwoStageLSSVR(kernel=kernel) for kernel in KERNELS]
-    + [TwoStageLSSVC(n_vectors=8, n_candidates=15), TwoStageLSSVR(choose_by="cv", n_folds=3)]
+    + [TwoStageLSSVC(n_vectors=3, n_candidates=15), TwoStageLSSVR(choose_by="cv", n_folds=3)]
 )
 def test_estimator_checks(estimator, check):
     check(estimator)

@@ -15,11 +15,11 @@ from reference import hinge_gap
 from slimsvm import LPSVC, SparsityControlledSVC, ZeroNormSelector, ZeroNormSVC, ZeroNormSVR, _core
 from slimsvm.datasets import load_split, make_banana, make_ripley
 from slimsvm.kernels import RBF
-from slimsvm.methods.one_norm.margin import solve_one_norm_margin
 from slimsvm.methods.zero_norm.rounds import mixed_round, quadratic_round
 from slimsvm.problem import Status
 from slimsvm.solvers.hinge_no_bias import solve_hinge_through_origin, solve_interior_point_hinge
 from slimsvm.solvers.linear_program import solve_infinity_norm, solve_one_norm
+from slimsvm.solvers.one_norm_margin import solve_one_norm_margin
 from slimsvm.solvers.reweighted import reweighted
 
 GAP = 1e-6
@@ -28,6 +28,10 @@ CLASSIFIERS = [
     ZeroNormSVC(gamma=2.0, variant="linear"),
     ZeroNormSVC(gamma=2.0, variant="multiplicative"),
     ZeroNormSVC(gamma=2.0, margin=0.5),
+    ZeroNormSVC(gamma=2.0, solver="smo", tol=1e-2),
+    ZeroNormSVC(gamma=2.0, floor=1e-4),
+    ZeroNormSVC(gamma=2.0, p=1.0),
+    ZeroNormSVC(gamma=2.0, p=1.0, margin=0.5),
     LPSVC(gamma=2.0),
     SparsityControlledSVC(gamma=2.0),
     slimsvm.SparseProbitClassifier(gamma=2.0),
@@ -50,6 +54,8 @@ KERNELS = ["rbf", "linear", "poly", "sigmoid", "laplacian", "precomputed", RBF(0
         ZeroNormSVC(variant="linear", kernel="poly"),
         ZeroNormSVC(variant="multiplicative", kernel="precomputed"),
         ZeroNormSVC(margin=0.5),
+        ZeroNormSVC(solver="smo", floor=1e-4),
+        ZeroNormSVR(solver="smo"),
         *(LPSVC(kernel=kernel) for kernel in KERNELS),
         *(SparsityControlledSVC(kernel=kernel) for kernel in KERNELS),
         slimsvm.SparseProbitClassifier(kernel="linear"),
@@ -312,7 +318,7 @@ def test_classifier_laws(model):
         model.fit(X, np.ones(len(X)))
 
 
-@pytest.mark.parametrize("model", CLASSIFIERS[:6], ids=name_of)
+@pytest.mark.parametrize("model", CLASSIFIERS[:10], ids=name_of)
 def test_flipping_the_labels_flips_the_outputs(model):
     X, y = ripley(80)
     f = model.fit(X, y).decision_function(X)
@@ -330,7 +336,7 @@ def test_no_vector_left_is_the_constant_of_the_heavier_class(variant):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("model", CLASSIFIERS[:6], ids=name_of)
+@pytest.mark.parametrize("model", CLASSIFIERS[:10], ids=name_of)
 @pytest.mark.parametrize("C", [1e-9, 1e9])
 def test_extreme_C_gives_a_usable_model(model, C):
     X, y = make_banana(60, noise=0.8, random_state=0)
@@ -348,7 +354,7 @@ def test_extreme_C_gives_a_usable_model(model, C):
 def test_combinations_that_have_no_meaning_are_refused():
     X, y = ripley(20)
     with pytest.raises(ValueError, match="p and margin need variant='quadratic'"):
-        ZeroNormSVC(variant="linear", p=1.0).fit(X, y)
+        ZeroNormSVC(variant="linear", p=1.5).fit(X, y)
     with pytest.raises(ValueError, match="margin must be 0 for p=inf"):
         ZeroNormSVC(p=np.inf, margin=1.0).fit(X, y)
     with pytest.raises(ValueError, match="margin needs a positive definite kernel"):

@@ -191,7 +191,9 @@ class Problem:
     C : array of shape (n,)
         C times the weight of each row.
     fit_intercept : bool
-        Whether b is free (and unpenalised) or 0.
+        Whether there is an intercept b; otherwise it is 0.
+    penalize_intercept : bool
+        Whether :math:`b^2 / 2` is added to the objective; otherwise b is free.
     """
 
     gram: Gram
@@ -199,20 +201,22 @@ class Problem:
     loss: Loss
     C: Array
     fit_intercept: bool = True
+    penalize_intercept: bool = False
 
     def objective(self, alpha: Array, intercept: Array, outputs: Array | None = None) -> Array:  # (k,)
         """Value of the primal problem; `outputs` = G alpha if known."""
         f = self.gram @ alpha if outputs is None else outputs
         loss = self.loss.value(self.y, f + intercept)
         value: Array = 0.5 * np.einsum("ik,ik->k", alpha, f) + self.C @ loss
-        return value
+        return value + 0.5 * intercept**2 if self.penalize_intercept else value
 
     def dual_objective(self, alpha: Array, outputs: Array | None = None) -> Array:  # (k,)
         """Value of the dual problem: a lower bound of the optimum where alpha is feasible."""
         f = self.gram @ alpha if outputs is None else outputs
         conjugate = self.loss.conjugate(self.y, alpha, self.C[:, None])
         value: Array = -0.5 * np.einsum("ik,ik->k", alpha, f) - conjugate.sum(axis=0)
-        return value
+        free = not (self.fit_intercept and self.penalize_intercept)
+        return value if free else value - 0.5 * alpha.sum(axis=0) ** 2
 
     def optimality(self, alpha: Array, intercept: Array, outputs: Array | None = None) -> Array:  # (k,)
         """Relative duality gap plus relative violation of the dual constraints; 0 at the optimum."""
@@ -221,7 +225,8 @@ class Problem:
         gap = primal - self.dual_objective(alpha, f)
         size = np.abs(alpha).sum(axis=0)
         outside = np.abs(alpha - self.loss.project(self.y, alpha, self.C[:, None])).sum(axis=0)
-        unbalanced = np.abs(alpha.sum(axis=0)) if self.fit_intercept else np.zeros_like(size)
+        wanted = intercept if self.penalize_intercept else 0.0  # the sum of the coefficients
+        unbalanced = np.abs(alpha.sum(axis=0) - wanted) if self.fit_intercept else np.zeros_like(size)
         tiny = np.finfo(np.float64).tiny
         relative: Array = np.abs(gap) / np.maximum(np.abs(primal), tiny)
         return relative + (outside + unbalanced) / np.maximum(size, tiny)

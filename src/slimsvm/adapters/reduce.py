@@ -91,9 +91,10 @@ def reduce(
         "prune" removes vectors one by one and hands their coefficients to the rest; "exact" removes those that
         are linear combinations of others, which changes no output beyond rounding; "refine" moves vectors with
         the width and the outputs as they are.
-    criterion : {"damage", "redundancy"}, default="damage"
+    criterion : {"damage", "redundancy", "distance"}, default="damage"
         Which vector goes next: "damage" the one whose removal changes the function least, "redundancy" the
-        one the others replace best whatever its coefficient, as in the paper.
+        one the others replace best whatever its coefficient, as in the paper's Algorithm 2 (eq. 7), "distance" the
+        one nearest to what replaces it, as in its Algorithm 1 (eq. 5, without the ridge term of eq. 7).
     max_loss : float or None, default=None
         How much the loss may rise. For classifiers the loss of "auto" is the share of mistakes, in which a row near
         the boundary counts in part (None: 0.01, one row in a hundred), and that of the other methods the mean hinge

@@ -51,7 +51,7 @@ class Reduced(CallbackSupportMixin, ConvertsMixin, MetaEstimatorMixin, BaseEstim
         `Pipeline`.
     method : {"auto", "prune", "exact", "refine"}, default="auto"
         As in `reduce`, like all that follow.
-    criterion : {"damage", "redundancy"}, default="damage"
+    criterion : {"damage", "redundancy", "distance"}, default="damage"
         Which vector goes next.
     max_loss : float or None, default=None
         How much the loss may rise, or the score may fall; None is 0.01 of the share of mistakes for classifiers by

@@ -2,8 +2,9 @@ r"""Pruning: remove vectors one by one and hand their coefficients to the rest.
 
 With :math:`H = (K + \lambda I)^{-1}` over the vectors, the best replacement of vector i by the others is
 :math:`\beta = -h_{(i)} / h_{ii}` with regularised error :math:`1/h_{ii} - \lambda` (eq. 7), and removing it
-turns H into :math:`H - h_i h_i^\top / h_{ii}` (eq. 8). Each step needs only the diagonal of H and one column,
-so the downdates of H are kept as thin factors and applied by one matrix product for many steps.
+turns H into :math:`H - h_i h_i^\top / h_{ii}` (eq. 8): Algorithm 2. Algorithm 1 takes the error without its
+regularisation (eq. 5), which is :math:`1/h_{ii} - \lambda |h_i|^2 / h_{ii}^2`, so that H and the norms of its rows
+serve for both.
 """
 
 from __future__ import annotations
@@ -12,39 +13,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
-from ..linalg import jittered_cholesky
 from ..progress import tell
 from ..rows import Array
+from .downdated import DELAYED, DowndatedInverse
 
 # The paper's lambda, relative to the mean of the diagonal. The paper says "say 0.001"; over its benchmark
 # sets 1e-5 keeps as few vectors or fewer at the same loss (banana: 18 instead of 65), because less of each
 # coefficient is lost on the way, and it is still far above rounding.
 RIDGE = 1e-5
-# Downdates held back before H is brought up to date: enough for the product to run at full speed, few
-# enough that correcting a column on the fly stays cheap.
-DELAYED = 64
-# H is copied to a smaller matrix when this share of its rows is left: dead rows cost at most 1 / 0.8^2.
-COMPACTION_SHARE = 0.8
 # Costs this near each other, relatively, are equal up to rounding: the vector with the smaller number goes.
 # The last two vectors of a normalised kernel always tie in redundancy.
 TIE = 1e-8
 
-Criterion = Callable[[Array, Array], Array]
+Criterion = Callable[[DowndatedInverse, Array], Array]
 
 
-def redundancy(diagonal: Array, coef: Array) -> Array:  # (m,), (m, k) -> (m,)
+def redundancy(H: DowndatedInverse, coef: Array) -> Array:  # (m, k) -> (m,)
     """Error of the best replacement of each vector by the others, up to lambda: 1 / h_ii (eq. 7)."""
-    return 1.0 / diagonal
+    return 1.0 / H.diagonal
 
 
-def damage(diagonal: Array, coef: Array) -> Array:  # (m,), (m, k) -> (m,)
+def distance(H: DowndatedInverse, coef: Array) -> Array:  # (m, k) -> (m,)
+    """Squared distance of each vector from its best replacement, in the feature space (eq. 5).
+
+    With v = h_i / h_ii, which is 1 at i and -beta elsewhere, (K + lambda) v = e_i / h_ii; so v'Kv is
+    1 / h_ii - lambda |v|^2. Rounding, and kernels that are not positive definite, could make it negative.
+    """
+    return np.maximum(1.0 / H.diagonal - H.ridge * H.square.diagonal / H.diagonal**2, 0.0)
+
+
+def damage(H: DowndatedInverse, coef: Array) -> Array:  # (m, k) -> (m,)
     """Squared change of the function, over all outputs, when each vector goes: |coef_i|^2 / h_ii."""
-    return np.einsum("jo,jo->j", coef, coef) / diagonal
+    return np.einsum("jo,jo->j", coef, coef) / H.diagonal
 
 
-CRITERIA: dict[str, Criterion] = {"redundancy": redundancy, "damage": damage}
+CRITERIA: dict[str, Criterion] = {"redundancy": redundancy, "distance": distance, "damage": damage}
 
 
 @dataclass(frozen=True)
@@ -104,74 +108,6 @@ class Block:
         return Pruned(self.rows[left], coef, removed)
 
 
-class DowndatedInverse:
-    """H = (K + ridge I)^-1 over the vectors that are left, with delayed downdates.
-
-    Parameters
-    ----------
-    K : array of shape (m, m)
-        Kernel matrix; it is overwritten.
-    ridge : float
-        Relative to the mean of the diagonal of K; it grows until the matrix is positive definite.
-    """
-
-    def __init__(self, K: Array, ridge: float) -> None:
-        self._lower, self.ridge = _inverse(K, ridge)  # its lower triangle; Fortran order
-        self.rows = np.arange(len(K))
-        self.alive = np.ones(len(K), dtype=bool)
-        self.diagonal = np.diagonal(self._lower).copy()
-        self._delayed = np.zeros((len(K), DELAYED), order="F")  # factors g with H = stored - sum g g'
-        self._n_delayed = 0
-
-    @property
-    def n_alive(self) -> int:
-        """Number of vectors left."""
-        return int(self.alive.sum())
-
-    def column(self, i: int) -> Array:  # (m,), zero for removed vectors
-        """Column i of H."""
-        out = np.concatenate((self._lower[i, :i], self._lower[i:, i]))
-        u = self._n_delayed
-        if u:
-            out -= self._delayed[:, :u] @ self._delayed[i, :u]
-        out[~self.alive] = 0.0
-        return out
-
-    def remove(self, i: int) -> Array:  # (m,)
-        """Remove vector i, eq. (8); returns h_i / h_ii."""
-        column = self.column(i)
-        pivot = column[i]
-        factor = column / np.sqrt(pivot)
-        self._delayed[:, self._n_delayed] = factor
-        self._n_delayed += 1
-        self.diagonal -= factor**2
-        self.alive[i] = False
-        self.diagonal[i] = 1.0  # of no meaning now, but safe to divide by
-        return column / pivot
-
-    def flush(self) -> None:
-        """Apply the delayed downdates, and shrink the arrays when enough vectors are gone."""
-        if self._n_delayed:
-            factors = self._delayed[:, : self._n_delayed]
-            self._lower = blas.dsyrk(-1.0, factors, beta=1.0, c=self._lower, lower=1, overwrite_c=1)
-            self._n_delayed = 0
-        kept = np.flatnonzero(self.alive)
-        if len(kept) <= COMPACTION_SHARE * len(self.alive):
-            smaller = np.zeros((len(kept), len(kept)), order="F")
-            for column, j in enumerate(kept):
-                smaller[column:, column] = self._lower[kept[column:], j]
-            self._lower = smaller
-            self.rows, self.diagonal = self.rows[kept], self.diagonal[kept]
-            self.alive = np.ones(len(kept), dtype=bool)
-            self._delayed = np.zeros((len(kept), DELAYED), order="F")
-
-
-def _inverse(K: Array, ridge: float) -> tuple[Array, float]:
-    """Lower triangle of (K + ridge I)^-1 in Fortran order, and the ridge used; overwrites K."""
-    factor, shift = jittered_cholesky(K, ridge, overwrite=True)
-    return lapack.dpotri(factor, lower=1, overwrite_c=1)[0], shift
-
-
 class Pruner:
     """Eliminates vectors in the order of a criterion and keeps the coefficients of the rest.
 
@@ -180,7 +116,7 @@ class Pruner:
     K : array of shape (m, m)
         Kernel matrix of the vectors, float64; it is overwritten.
     coef : array of shape (m, k)
-    criterion : {"redundancy", "damage"}
+    criterion : {"redundancy", "distance", "damage"}
     ridge : float
         Relative to the mean of the diagonal of K.
     scale : array of shape (k,) or None
@@ -195,7 +131,7 @@ class Pruner:
         self._cost = CRITERIA[criterion]
         self._unit = np.ones(coef.shape[1]) if scale is None else 1.0 / scale
         self._coef = np.array(coef, dtype=np.float64)
-        self._inverse = DowndatedInverse(K, ridge)
+        self._inverse = DowndatedInverse(K, ridge, squared=self._cost is distance)
         self._removed: list[int] = []
 
     @property
@@ -213,9 +149,9 @@ class Pruner:
         given = np.empty((steps, coef.shape[1]))
         current = coef.copy()
         for u in range(steps):
-            costs = self._cost(inverse.diagonal, current * self._unit)
+            costs = self._cost(inverse, current * self._unit)
             costs[~inverse.alive] = np.inf
-            i = int(np.argmax(costs <= costs.min() * (1.0 + TIE)))  # Algorithm 2, line 3
+            i = int(np.argmax(costs <= costs.min() * (1.0 + TIE)))  # line 3 of Algorithm 2
             given[u] = current[i]
             shares[:, u] = inverse.remove(i)
             current -= np.multiply.outer(shares[:, u], given[u])  # line 4
@@ -247,7 +183,7 @@ def prune(
     scale: Array | None = None,
     watch: Watch | None = None,
 ) -> Pruned:
-    """Algorithm 2: eliminate vectors until `n_keep` are left or `watch` says where to stop.
+    """Algorithm 2, or 1 by "distance": eliminate vectors until `n_keep` are left or `watch` says where to stop.
 
     Parameters
     ----------

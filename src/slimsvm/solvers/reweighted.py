@@ -2,11 +2,17 @@ r"""Iterative reweighting: the zero-norm as a sequence of convex problems.
 
 Each round solves a problem whose penalty on coefficient j is weighed by the coefficient of the round before,
 :math:`\alpha_j^2 / a_j^2` or :math:`|\alpha_j| / |a_j|`, so that at a fixed point every coefficient that is
-not zero costs the same: the penalty counts them. A coefficient that falls far below the largest is zero for
-good, and its column leaves the problem: after a few rounds little is left to solve.
+not zero costs the same: the value of the penalty is their number. A coefficient that falls far below the largest is
+zero for good, and its column leaves the problem: after a few rounds little is left to solve.
 
-`reweighted` is the loop; the functions below make one round of it, for the machines of Huang et al. The
-columns of B are kernel columns times the label, with a constant column for the intercept.
+What the rounds descend on is the loss plus :math:`\sum_j \log|\alpha_j|` over the columns left, since
+:math:`\tfrac12\log\alpha_j^2 \le \tfrac12\log a_j^2 + \tfrac12(\alpha_j^2/a_j^2 - 1)` with equality at
+:math:`\alpha_j = a_j`. At a fixed point the slope of the loss is therefore :math:`-1/\alpha_j`. That is no stationary
+point of the loss plus the number of coefficients, whose local minima are the minima of the loss on any set of columns
+(the number is constant along those, and one more costs at once what no small step gains): the coefficients are shrunk.
+
+`reweighted` is the loop; a method's room has what makes one round of it. `trained_on_columns` makes a model of the
+outcome.
 
 References
 ----------
@@ -61,6 +67,8 @@ class Reweighted:
     gap : float
         Largest relative duality gap over the rounds.
     converged : bool
+    faded : array of shape (n_columns,) or None
+        With a floor, the coefficients that ended below it.
     """
 
     coef: Array
@@ -68,6 +76,7 @@ class Reweighted:
     change: float
     gap: float
     converged: bool
+    faded: Array | None = None
 
     @property
     def n_rounds(self) -> int:
@@ -85,8 +94,8 @@ class Reweighted:
             )
         if self.gap > 10 * INNER_TOLERANCE:
             warnings.warn(
-                f"{name}: rounding kept a round from its optimum (relative gap {self.gap:.2g}); lower C, or "
-                "scale the inputs to about one.",
+                f"{name}: a round ended away from its optimum (relative gap {self.gap:.2g}), by rounding or for want "
+                "of steps; lower C, or scale the inputs to about one.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -98,6 +107,8 @@ def reweighted(
     *,
     tol: float = 1e-4,
     max_iter: int = 50,
+    each: float = np.inf,
+    floor: float | None = None,
     vanished: Callable[[Array, Array], bool] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Reweighted:
@@ -112,6 +123,12 @@ def reweighted(
         Two-norm of the change of the coefficients, relative to them, at which to stop.
     max_iter : int
         Limit of the rounds.
+    each : float
+        Most that a single coefficient may have changed at the end, relative to itself: what falls slowly towards zero
+        is not seen by `tol`.
+    floor : float or None
+        If given, no column leaves: a round is told of no coefficient nearer to zero than this, and those that end there
+        are zero (the paper's epsilon).
     vanished : function or None
         Columns and coefficients -> whether they have no effect any more; then all are zero.
     report : function or None
@@ -130,29 +147,45 @@ def reweighted(
     coef = np.ones(n_columns)
     counts, change, gap, converged = [n_columns], np.inf, 0.0, False
     for _ in range(max_iter):
-        new, round_gap = solve(columns, coef)
+        new, round_gap = solve(columns, coef if floor is None else _away_from_zero(coef, floor))
         gap = max(gap, round_gap)
         if round_gap > FAILED and len(counts) > 1:
-            break  # the coefficients of the round before are better than what rounding made of this one
+            break  # the coefficients of the round before are better than what came of this one
         size = np.abs(new)
         if not size.any() or (vanished is not None and vanished(columns, new)):
             columns, coef, change, converged = columns[:0], new[:0], 0.0, True
             counts.append(0)
             break
         change = float(linalg.norm(new - coef) / linalg.norm(new))
-        alive = size > NEGLIGIBLE * size.max()
-        columns, coef = columns[alive], new[alive]
-        counts.append(len(columns))
-        left = f"{count(len(columns), 'coefficient')} left, changed by {change:.2g}"
+        alive = size > (NEGLIGIBLE * size.max() if floor is None else floor)
+        settled = change <= tol and (each == np.inf or _all_still(coef[alive], new[alive], each))
+        counts.append(int(np.count_nonzero(alive)))
+        columns, coef = (columns[alive], new[alive]) if floor is None else (columns, new)
+        left = f"{count(counts[-1], 'coefficient')} left, changed by {change:.2g}"
         tell("reweighting", len(counts) - 1, None, left)
         if report is not None:
             report(f"round {len(counts) - 1}: {left}")
-        if change <= tol:
+        if settled:
             converged = True
             break
     full = np.zeros(n_columns)
     full[columns] = coef
-    return Reweighted(full, tuple(counts), change, gap, converged)
+    if floor is None:
+        return Reweighted(full, tuple(counts), change, gap, converged)
+    stays = np.abs(full) > floor
+    return Reweighted(
+        np.where(stays, full, 0.0), tuple(counts), change, gap, converged, np.where(stays, 0.0, full)
+    )
+
+
+def _all_still(coef: Array, new: Array, each: float) -> bool:
+    """Whether every coefficient stays as it is, to this share of itself."""
+    return bool((np.abs(new - coef) <= each * np.abs(coef)).all())
+
+
+def _away_from_zero(coef: Array, floor: float) -> Array:
+    """Each coefficient, or the floor with its sign: step 3 of Huang et al.'s implementations A and B."""
+    return np.copysign(np.maximum(np.abs(coef), floor), coef)
 
 
 def without_effect(B: Array, columns: Array, coef: Array) -> bool:

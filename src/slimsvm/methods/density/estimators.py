@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -36,7 +37,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
     .. math:: -C\sum_i s_i\log p(x_i) + \#\{j : \alpha_j \ne 0\}
 
     by reweighting: each round minimises :math:`-C\sum_i s_i\log p(x_i) + \sum_j \alpha_j^2/a_j^2` with the
-    weights a of the round before.
+    weights a of the round before. Then vectors move to likelier rows, leave, enter and change places as long as
+    that lowers the objective.
 
     Parameters
     ----------
@@ -49,7 +51,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         Weight of the likelihood: larger means more vectors.
     max_vectors : int or None, default=None
         Most vectors to keep. Where the rounds leave more, those whose loss costs the likelihood least go,
-        and the rounds continue with the others.
+        and the others find their places anew. A limit below what the bandwidth asks for costs likelihood,
+        wherever the vectors lie: a wider bandwidth ("cv") costs less.
     tol : float, default=1e-3
         Change of the weights between rounds, relative to them in the two-norm, at which to stop.
     max_iter : int, default=200
@@ -69,13 +72,15 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         The weights times the factor that makes each kernel integrate to one.
     n_iter_ : int
     n_columns_ : array of shape (n_iter + 1,)
-        Vectors left before the first round and after each.
+        Columns before the first round and vectors left after each; the last, when they have found their places.
     bandwidth_ : float
 
     Notes
     -----
-    Equations (18) to (20) with C = 1; the paper's sigma is the bandwidth. The columns of the first round are
-    those along which the likelihood gains at least what a vector costs: no n x n matrix is held.
+    Equations (18) to (20) with C = 1 and weights that are not negative; the paper's sigma is the bandwidth. Every
+    row may carry a kernel in the first round, but only columns with a weight at its optimum are held: a column
+    enters if the objective falls by it, by at least :math:`\min(1, n/10^4)^3` for n distinct rows (a vector costs 1). A
+    kernel matrix of up to 256 MiB (5,792 rows) is held meanwhile; with more rows none is.
 
     References
     ----------
@@ -189,10 +194,10 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         other.weights_, other.bandwidth_ = coef / coef.sum(), (2.0 * expansion.kernel.gamma) ** -0.5  # type: ignore[attr-defined]
         return other
 
-    def _mixture(self, X: Rows, weight: Array, bandwidth: float) -> SparseMixture:
+    def _mixture(self, X: Rows, weight: Array, bandwidth: float, *, thorough: bool = True) -> SparseMixture:
         return sparse_mixture(
             X, self.C * weight, bandwidth, max_vectors=self.max_vectors, tol=self.tol, max_iter=self.max_iter,
-            n_threads=n_threads(self.n_jobs),
+            n_threads=n_threads(self.n_jobs), thorough=thorough,
         )  # fmt: skip
 
     def _choose_bandwidth(self, X: Rows, weight: Array) -> float:
@@ -205,7 +210,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
             )
         if self.bandwidth == "full":
             return full_bandwidth(X, weight)
-        return sparse_bandwidth(X, weight, self._mixture)
+        # bandwidths differ by more than the exchanges of vectors, which are for the final fit
+        return sparse_bandwidth(X, weight, partial(self._mixture, thorough=False))
 
     def score_samples(self, X: Any) -> Array:
         """Log-density of each row of X.

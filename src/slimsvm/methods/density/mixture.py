@@ -25,8 +25,9 @@ STEP = 0.99
 MAX_ITERATIONS = 200
 # Complementarity target of a step relative to the present one.
 CENTRING = 0.1
-# Weights above this share of the largest are not zero, whatever their slack.
-SMALL_WEIGHT = 1e-2
+# A column that gives some row this share of its density is not zero, whatever its slack: a lonely row needs its own
+# kernel, though its weight is small.
+SMALL_SHARE = 1e-2
 # Smallest density of a row, relative to a kernel's largest value: below it a row that no vector reaches would
 # have no logarithm. It has no part in the weights then.
 SMALLEST_DENSITY = 1e-290
@@ -86,5 +87,7 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
         alpha /= alpha.sum()
         slack = slack + length * d_slack
     # at the optimum a weight or its slack is zero; near it, one is far smaller than the other
-    alpha = np.where((alpha > slack) | (alpha > SMALL_WEIGHT * alpha.max()), alpha, 0.0)
+    p = np.maximum(K @ alpha, SMALLEST_DENSITY)
+    needed = np.array([alpha[j] * float((K[:, j] / p).max()) > SMALL_SHARE for j in range(m)])
+    alpha = np.where((alpha > slack) | needed, alpha, 0.0)
     return alpha / alpha.sum(), gap

@@ -17,6 +17,7 @@ from .solvers import SOLVERS, Solver
 
 _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
+    "penalize_intercept": ["boolean"],
     "solver": [StrOptions({"auto", *SOLVERS}), callable],
     "tol": [Interval(Real, 0, None, closed="neither")],
     "max_iter": [Interval(Integral, 1, None, closed="left"), None],
@@ -30,7 +31,9 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     if isinstance(name, str) and name == "auto":
         name = "cholesky" if gram.is_held else "cg"
     solve = SOLVERS[name] if isinstance(name, str) else name
-    problem = Problem(gram, data.Y, Squared(), model.C * data.weight)
+    problem = Problem(
+        gram, data.Y, Squared(), model.C * data.weight, penalize_intercept=model.penalize_intercept
+    )
     solution = solve(problem, tol=model.tol, max_iter=model.max_iter, rng=run.rng)
     name = getattr(name, "__name__", name)
     run.say(f"solver {name}: {solution.status.name.lower().replace('_', ' ')}")
@@ -54,6 +57,9 @@ class LSSVC(KernelClassifier):
     ----------
     <C>
     <kernel>
+    penalize_intercept : bool, default=False
+        Whether :math:`b^2 / 2` is added to the objective: the intercept is then the sum of the coefficients, and
+        the machine that of the kernel k + 1 without intercept. Labels or targets count from 0.
     solver : {"auto", "cholesky", "cg", "smo"} or callable, default="auto"
         "cholesky" holds the whole kernel matrix, "cg" and "smo" only up to 2 GiB of it; "auto" takes
         "cholesky" up to that size and "cg" above. A solver of your own is a function
@@ -77,14 +83,20 @@ class LSSVC(KernelClassifier):
 
     Notes
     -----
-    Suykens' gamma is C here. Equal rows are one vector whose target is their mean, which leaves the problem
-    as it was. For a kernel that is not positive definite (sigmoid) the optimality conditions are solved as
-    they stand, by an indefinite factorisation or MINRES.
+    Suykens' gamma is C here. With ``penalize_intercept=True`` the machine is that of Xia, Li and Irwin, eq. (12) to
+    (17), whose gamma is C / 2 in eq. (12) and C in eq. (16); the paper leaves out the 2 between them.
+
+    Equal rows are one vector whose target is their mean, which leaves the problem as it was. For a kernel that is
+    not positive definite (sigmoid) the optimality conditions are solved as they stand, by an indefinite factorisation
+    or MINRES.
 
     References
     ----------
     Suykens and Vandewalle, Least squares support vector machine classifiers, Neural Processing Letters 9
     (1999), doi:10.1023/A:1018628609742.
+
+    Xia, Li and Irwin, Improved training of an optimal sparse least squares support vector machine,
+    Proceedings of the 17th IFAC World Congress (2008): the penalised intercept.
 
     Examples
     --------
@@ -110,6 +122,7 @@ class LSSVC(KernelClassifier):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        penalize_intercept: bool = False,
         solver: str | Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
@@ -123,6 +136,7 @@ class LSSVC(KernelClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.penalize_intercept = penalize_intercept
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -137,7 +151,7 @@ class LSSVC(KernelClassifier):
 
 @documented
 class LSSVR(KernelRegressor):
-    r"""Least-squares support vector regression: kernel ridge regression with an unpenalised intercept.
+    r"""Least-squares support vector regression: kernel ridge regression with an intercept, by default not penalised.
 
     Minimises :math:`\tfrac12 |f|^2 + \tfrac{C}{2} \sum_i s_i\, (y_i - f(x_i) - b)^2` for each target. Every
     distinct training row becomes a vector.
@@ -146,6 +160,9 @@ class LSSVR(KernelRegressor):
     ----------
     <C>
     <kernel>
+    penalize_intercept : bool, default=False
+        Whether :math:`b^2 / 2` is added to the objective, as in `LSSVC`: targets then count from 0, not from
+        their mean.
     solver : {"auto", "cholesky", "cg", "smo"} or callable, default="auto"
         As in `LSSVC`.
     tol : float, default=1e-8
@@ -191,6 +208,7 @@ class LSSVR(KernelRegressor):
         gamma: Any = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        penalize_intercept: bool = False,
         solver: str | Solver = "auto",
         tol: float = 1e-8,
         max_iter: int | None = None,
@@ -203,6 +221,7 @@ class LSSVR(KernelRegressor):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.penalize_intercept = penalize_intercept
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter

@@ -13,10 +13,10 @@ from ...problem import Dictionary, Solution, Status, make_dictionary
 from ...rows import Array
 from ...solvers.hinge_no_bias import MAX_ITERATIONS
 from ...solvers.linear_program import solve_one_norm
+from ...solvers.one_norm_margin import solve_one_norm_margin
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, Run
 from ..documentation import documented
-from .margin import solve_one_norm_margin
 
 _ONE_NORM_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],

@@ -95,6 +95,16 @@ class TwoStage:
         return float((self._residual**2).sum())
 
     @property
+    def n_columns(self) -> int:
+        """Number of candidates."""
+        return len(self._T)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether what is left of the targets is rounding."""
+        return self.loss <= NOTHING_LEFT**2 * self._total
+
+    @property
     def residual(self) -> Array:  # (n, k)
         """Targets less fit."""
         return self._residual
@@ -125,7 +135,7 @@ class TwoStage:
 
     def forward_step(self) -> bool:
         """Add the best column; False if none is left that helps."""
-        if self.loss <= NOTHING_LEFT**2 * self._total or len(self.chosen) == len(self._residual):
+        if self.is_fitted or len(self.chosen) == len(self._residual):
             return False
         if self._since_cleaning >= STEPS_BETWEEN_CLEANINGS:
             self.clean()

@@ -2,76 +2,34 @@
 
 from __future__ import annotations
 
-from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
-from ...problem import Dictionary, make_dictionary
+from ...problem import make_dictionary
 from ...rows import Array
-from ...solvers.linear_program import solve_infinity_norm
-from ...solvers.reweighted import Reweighted, reweighted, trained_on_columns, warn_empty, without_effect
+from ...solvers.reweighted import trained_on_columns, warn_empty
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
-from .rounds import linear_round, mixed_round, multiplicative_round, quadratic_round
-
-_ZERO_NORM_CONSTRAINTS: dict[str, list[Any]] = {
-    "C": [Interval(Real, 0, None, closed="neither")],
-    "variant": [StrOptions({"quadratic", "linear", "multiplicative"})],
-    "p": [Interval(Real, 0, 2, closed="both"), Options(Real, {np.inf})],
-    "margin": [Interval(Real, 0, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-}
-
-
-def solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary, run: Run) -> Reweighted:
-    """One output; `sign` has n entries, or 2n for each row twice."""
-    size = 1 + len(dictionary.rows)
-    options = {"tol": model.tol, "max_iter": model.max_iter, "report": run.say}
-    twice = len(sign) > len(dictionary.K)
-    if model.variant == "quadratic" and model.margin == 0 and model.p < np.inf:
-        K = np.vstack([dictionary.K, dictionary.K]) if twice else dictionary.K
-        return reweighted(size, quadratic_round(K, t, c, model.p, sign=sign, with_constant=True), **options)
-    A = dictionary.columns
-    B = sign[:, None] * (np.vstack([A, A]) if twice else A)
-    if model.p == np.inf:
-        solution = solve_infinity_norm(B, t, c)
-        return Reweighted(
-            solution.alpha, (size, int(np.count_nonzero(solution.alpha))), 0.0, solution.gap, True
-        )
-    if model.variant == "linear":
-        one_round = linear_round(B, t, c)
-    elif model.variant == "multiplicative":
-        one_round = multiplicative_round(B, t, c)
-    else:
-        one_round = mixed_round(B, t, c, dictionary.kernel, model.margin, model.p)
-    return reweighted(size, one_round, vanished=partial(without_effect, B), **options)
-
-
-def check_combination(model: Any) -> None:
-    """Refuse parameters that do not go together."""
-    if model.variant != "quadratic" and (model.p != 0 or model.margin != 0):
-        raise ValueError(f"p and margin need variant='quadratic', got variant={model.variant!r}.")
-    if model.p == np.inf and model.margin != 0:
-        raise ValueError("margin must be 0 for p=inf, which is solved as a linear program.")
+from .machine import CONSTRAINTS, check_combination, solve
 
 
 @documented
 class ZeroNormSVC(KernelClassifier):
     r"""Support vector classifier that counts its vectors: the zero-norm in place of the margin.
 
-    Looks for a local minimum, for each output, of
+    Looks, for each output, for a small value of
 
     .. math:: \tfrac12\,\#\{j : \alpha_j \ne 0\} + C \sum_i s_i\,\max(0,\; 1 - y_i f(x_i)), \qquad
         f(x) = \alpha_0 + \sum_j \alpha_j k(x_j, x)
 
-    by convex problems that weigh each coefficient by its value in the round before. It keeps a handful of
-    vectors, which lie inside the classes like prototypes rather than at the margin.
+    by convex problems that weigh each coefficient by its value in the round before; they descend on
+    :math:`\sum_j \log|\alpha_j|` in place of the number. It keeps a handful of vectors, which lie inside the classes
+    like prototypes rather than at the margin.
 
     Parameters
     ----------
@@ -80,11 +38,21 @@ class ZeroNormSVC(KernelClassifier):
         "quadratic" solves a quadratic program in each round (SSVC_A); "linear" a linear program (SSVC_B);
         "multiplicative" the same by scaling the kernel columns (SSVC_W). The last two agree.
     p : float, default=0.0
-        The norm of the coefficients that is penalised, 0 to 2, or infinity; for the quadratic variant. From
-        1 on the problem is convex; only p <= 1 gives few vectors.
+        The norm of the coefficients that is penalised, 0 to 2, or infinity: :math:`\tfrac1p\sum_j|\alpha_j|^p` takes
+        the place of the number. For the quadratic variant, and up to 1 for the linear one, which near 1 needs
+        far fewer rounds. From 1 on the problem is convex; only p <= 1 gives few vectors.
     margin : float, default=0.0
         Weight of the margin term :math:`\tfrac12\alpha^\top K\alpha` added to the penalty; for the quadratic
         variant and positive definite kernels.
+    solver : {"auto", "smo"}, default="auto"
+        What solves a quadratic round. "auto" ends at a relative duality gap of 1e-6. "smo" is the paper's modified
+        SMO (equations 11 to 13), one coefficient of the dual at a time until no gradient breaks its condition
+        by more than 0.001 or for 9,999 steps: slower and less exact, for comparisons with the paper. It often
+        keeps coefficients moving by more than the default `tol`, until `max_iter`.
+    floor : float or None, default=None
+        None lets a coefficient below a millionth of the largest leave for good. A number is the paper's epsilon: a
+        coefficient nearer to zero weighs in the next round as if it were this large, none leaves, and those
+        that end below it are left out of the model. For the quadratic and linear variants.
     <kernel>
     tol : float, default=1e-4
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
@@ -113,8 +81,15 @@ class ZeroNormSVC(KernelClassifier):
     coefficients and may be zero. In the paper's mixed objective, :math:`\tfrac12\alpha^\top K\alpha +
     C_1\alpha^\top\mathrm{diag}(\lambda)\alpha + C\sum\xi`, `margin` is :math:`1/(2C_1)` and C is
     :math:`C/(2C_1)`. The paper's update for the infinity norm does not descend; p=inf is solved as a linear
-    program instead. Each round is solved to a relative duality gap of 1e-6. If every coefficient goes to
-    zero, which a small C does, the model is the constant of the heavier class, with a warning.
+    program instead. So is p=1 (with a margin term, by an interior point), unless `solver` or `floor` ask for the
+    paper's rounds of equation (21). The paper's epsilon (step 3 of its implementations A and B) is `floor`, since
+    epsilon is the insensitivity of a loss here. It stops where the two-norm of the change is below 1e-4; the
+    coefficients have a two-norm of about 10 where outputs are about 1, so tol=1e-5 is as strict. If every
+    coefficient goes to zero, which a small C does, the model is the constant of the heavier class, with a warning.
+
+    Where the rounds end, the slope of C times the loss along each coefficient left is :math:`-1/\alpha_j`: the loss
+    would still fall if the coefficients grew. At a local minimum of the objective above it would not, since there
+    the number of coefficients is constant along those that are not zero.
 
     References
     ----------
@@ -136,7 +111,7 @@ class ZeroNormSVC(KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        **_ZERO_NORM_CONSTRAINTS,
+        **CONSTRAINTS,
     }
 
     def __init__(
@@ -146,6 +121,8 @@ class ZeroNormSVC(KernelClassifier):
         variant: str = "quadratic",
         p: float = 0.0,
         margin: float = 0.0,
+        solver: str = "auto",
+        floor: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -161,6 +138,8 @@ class ZeroNormSVC(KernelClassifier):
         self.variant = variant
         self.p = p
         self.margin = margin
+        self.solver = solver
+        self.floor = floor
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -201,9 +180,14 @@ class ZeroNormSVR(KernelRegressor):
     variant : {"quadratic", "linear", "multiplicative"}, default="quadratic"
         As in `ZeroNormSVC`.
     p : float, default=0.0
-        The norm that is penalised, 0 to 2, or infinity; for the quadratic variant.
+        The norm that is penalised, 0 to 2, or infinity; for the quadratic variant, and up to 1 for the linear one.
     margin : float, default=0.0
         Weight of the margin term; for the quadratic variant and positive definite kernels.
+    solver : {"auto", "smo"}, default="auto"
+        What solves a quadratic round; "smo" is the paper's modified SMO, as in `ZeroNormSVC`, with its tolerance
+        relative to the largest target.
+    floor : float or None, default=None
+        The paper's epsilon, as in `ZeroNormSVC`; None lets negligible coefficients leave for good.
     <kernel>
     tol : float, default=1e-4
         Change of the coefficients between rounds, relative to them in the two-norm, at which to stop.
@@ -244,7 +228,7 @@ class ZeroNormSVR(KernelRegressor):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelEstimator._parameter_constraints,
-        **_ZERO_NORM_CONSTRAINTS,
+        **CONSTRAINTS,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -256,6 +240,8 @@ class ZeroNormSVR(KernelRegressor):
         variant: str = "quadratic",
         p: float = 0.0,
         margin: float = 0.0,
+        solver: str = "auto",
+        floor: float | None = None,
         kernel: Any = "rbf",
         gamma: Any = "scale",
         degree: int = 3,
@@ -271,6 +257,8 @@ class ZeroNormSVR(KernelRegressor):
         self.variant = variant
         self.p = p
         self.margin = margin
+        self.solver = solver
+        self.floor = floor
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree

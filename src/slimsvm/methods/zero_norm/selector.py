@@ -38,9 +38,11 @@ FAIR_SHARE = 0.5
 class ZeroNormSelector(SelectorMixin, KernelEstimator):
     r"""Selection of input features by the zero-norm of a support vector machine.
 
-    With the linear kernel it looks for a local minimum of
+    With the linear kernel it looks for a small value of
 
-    .. math:: \tfrac12\,\#\{j : w_j \ne 0\} + C\sum_i s_i\,\max(0,\; 1 - y_i(w \cdot x_i + w_0)) .
+    .. math:: \tfrac12\,\#\{j : w_j \ne 0\} + C\sum_i s_i\,\max(0,\; 1 - y_i(w \cdot x_i + w_0))
+
+    by the rounds of `ZeroNormSVC`, with features in the place of kernel columns.
 
     With another kernel every feature has a scale, multiplied in each round by how much of the machine's norm
     the feature carries, until it is one of those that stay or of those that vanish.

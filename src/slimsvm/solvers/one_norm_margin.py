@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from ...linalg import cholesky_factor
-from ...problem import Status
-from ...progress import tell
-from ...rows import Array
-from ...solvers.hinge_no_bias import MAX_ITERATIONS, SHORTEST_STEP, _longest_step
+from ..linalg import cholesky_factor
+from ..problem import Status
+from ..progress import tell
+from ..rows import Array
+from .hinge_no_bias import MAX_ITERATIONS, SHORTEST_STEP, _longest_step
 
 # Coefficients this far below the largest are zero at the optimum: an interior point only comes near it.
 ZERO = 1e-5
@@ -50,7 +50,7 @@ class OneNormMarginSolution:
 
 @dataclass(frozen=True)
 class _Newton:
-    """The linearised optimality conditions of one iterationd."""
+    """The linearised optimality conditions of one iteration."""
 
     B: Array
     q: Array
@@ -111,6 +111,7 @@ def solve_one_norm_margin(
     P : array of shape (m, m)
     B : array of shape (n, m)
     t, c, q : array of shape (n,)
+        With q = 0 there is no intercept beside the columns of B.
     d : float
         Positive.
 
