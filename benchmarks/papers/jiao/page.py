@@ -32,9 +32,9 @@ NOTES = (
     "agreement at the one or two values of gamma used there is no evidence; the others are.",
     "On ringnorm no width fits all columns: at 2^-4, a whole power, the SVM has far more vectors than the paper's; at "
     "2^-4.25 FSALS and the SVM fit and PFSALS does not (under Table VI). 2^-4.25 was picked for its nearness to the "
-    "paper's counts, after looking at a few values of gamma at 2^-4, 2^-4.125, 2^-4.25, 1/20, 2^-4.5, 2^-5 and 2^-6, at "
-    "rows with half the paper's mean of class 2, and at the standardised rows of the published benchmark set (widths 2^-2 "
-    "to 2^-4); those trials are not kept. The tables stay at 2^-4, which had been settled before.",
+    "paper's counts, after looking at a few values of gamma at 2^-4, 2^-4.125, 2^-4.25, 1/20, 2^-4.5, 2^-5 and 2^-6, "
+    "at rows with half the paper's mean of class 2, and at the standardised rows of the published benchmark set "
+    "(widths 2^-2 to 2^-4); those trials are not kept. The tables stay at 2^-4, which had been settled before.",
     "The paper's gamma is C / 2 of the least-squares machines (its eq. 12). The C of its SVM is not said to be gamma; "
     "with C = gamma and one machine a class against the rest the SVM's figures agree on satimage and USPS, with "
     "LIBSVM's own pairs the vectors do not (under Table XII).",
