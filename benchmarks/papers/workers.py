@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from harness import end_with_parent
@@ -18,6 +19,8 @@ from harness import end_with_parent
 from .cells import DEADLINE_SECONDS, Cell, Paper, estimates
 
 POLL_SECONDS = 1.0
+# A cell is ended in any case after this many times its deadline: it waits for something.
+HANGING = 5.0
 
 
 def _serve(pipe: Connection) -> None:
@@ -37,6 +40,15 @@ def _serve(pipe: Connection) -> None:
         pipe.send((*answer, time.process_time() - start))
 
 
+def processor_seconds(pid: int) -> float | None:
+    """What a process has used so far, where the system tells."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @dataclass
 class Worker:
     """A process that does one cell after the other."""
@@ -46,6 +58,7 @@ class Worker:
     paper: Paper | None = None
     cell: Cell | None = None
     started: float = 0.0
+    used: float | None = None
 
     def give(self, paper: Paper, cell: Cell) -> None:
         if self.process is None:
@@ -55,7 +68,14 @@ class Worker:
             self.process.start()
             other.close()
         self.paper, self.cell, self.started = paper, cell, time.perf_counter()
+        self.used = processor_seconds(self.process.pid)
         self.pipe.send((cell.work, cell.parameters))
+
+    def is_late(self, deadline: float) -> bool:
+        """Whether the cell has had its time: of the processor, so that a busy machine gives nothing up."""
+        waited, now = time.perf_counter() - self.started, processor_seconds(self.process.pid)
+        spent = waited if now is None or self.used is None else now - self.used
+        return spent > deadline or waited > HANGING * deadline
 
     def end(self) -> None:
         if self.process is not None:
@@ -179,9 +199,9 @@ def run(
                     done += seconds
                     worker.cell = None
                     progress.show(done, sum(item[0] for item in queue), n_jobs, name)
-                elif (spent := time.perf_counter() - worker.started) > deadline:
-                    finish(worker, None, spent)
-                    done += spent
+                elif worker.is_late(deadline):
+                    finish(worker, None, deadline)
+                    done += deadline
                     progress.say(
                         f"{name}, {worker.cell.parameters}: not finished after {deadline / 60:g} minutes"
                     )
