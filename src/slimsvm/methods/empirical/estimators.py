@@ -79,10 +79,10 @@ class EmpiricalSVC(KernelClassifier):
         "orthogonal" is for the linear kernel: the vectors are the unit inputs, h(x) = x, and the machine is the
         linear SVM itself.
     <kernel>
-    solver : {"auto", "interior_point", "smo", "cd", "newton"} or callable, default="auto"
+    solver : {"auto", "active_set", "interior_point", "smo", "cd", "newton"} or callable, default="auto"
         The squared hinge is solved by Newton's method, "newton"; the others are for the hinge loss, where "auto" tries
-        pairs of coefficients ("smo") where they are quick and takes the interior point otherwise. A solver of your own
-        is a function ``(problem, *, tol, max_iter, rng) -> Solution``.
+        the active set unless there are far more rows than vectors, and takes the interior point otherwise. A solver of
+        your own is a function ``(problem, *, tol, max_iter, rng) -> Solution``.
     tol : float, default=1e-6
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None
@@ -200,7 +200,8 @@ class EmpiricalSVC(KernelClassifier):
         select = as_rule(self.selection)
         chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
         _check_memory(gram.n, len(chosen))
-        return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
+        H = gram.block(np.arange(gram.n), chosen)  # not `columns`, which would make the whole matrix
+        return data.vectors(chosen), H, data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}

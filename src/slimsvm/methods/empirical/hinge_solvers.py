@@ -6,18 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...problem import DENSE_LIMIT_BYTES, Problem, Solution, Status
+from ...problem import DENSE_LIMIT_BYTES, Problem, Solution
+from .active_set import PAIRS_LARGEST_C, solve_active_set
 from .coordinate_descent import solve_coordinate_descent
 from .interior_point import solve_interior_point
 from .pairs import solve_pairs
 
-# Above this C times mean squared length of the features, pairs of coefficients rarely get through.
-PAIRS_LARGEST_C = 1e5
-# Pairs need H H', whose n^2 m product must not cost more than the interior point's own n m^2 per iteration
-# times this.
-PAIRS_COST = 40.0
+# The active set needs H H': its n^2 m product must not cost more than the interior point's own n m^2 per iteration
+# times this; less where it starts from nothing (large C), because then its steps cost as much again.
+GRAM_COST = 40.0
+GRAM_COST_AT_LARGE_C = 8.0
+# On few rows the calls of the interior point cost more than this many multiply-adds.
+FEW_ROWS = 1e7
 
 HINGE_SOLVERS: dict[str, Callable[..., Solution]] = {
+    "active_set": solve_active_set,
     "interior_point": solve_interior_point,
     "smo": solve_pairs,
     "cd": solve_coordinate_descent,
@@ -34,17 +37,23 @@ def solve_hinge(
 ) -> Solution:
     """Solve to a relative duality gap of tol.
 
-    "auto" tries pairs of coefficients where H H' is affordable and C not too large for them (whether they get
-    through shows after two passes), and takes the interior point, which always does, otherwise.
+    "auto" tries the active set where H H' is affordable (it gives up where the interior point would have ended), and
+    takes the interior point, which always gets through, otherwise.
     """
     if solver != "auto":
         return HINGE_SOLVERS[solver](problem, tol=tol, max_iter=max_iter, start=start)
+    if problem.fit_intercept and _affordable(problem):
+        solution = solve_active_set(problem, tol=tol, max_iter=max_iter, start=start, on_trial=True)
+        if solution.residual <= tol:
+            return solution
+        other = solve_interior_point(problem, tol=tol, max_iter=max_iter, start=start)
+        return min(other, solution, key=lambda s: s.residual)
+    return solve_interior_point(problem, tol=tol, max_iter=max_iter, start=start)
+
+
+def _affordable(problem: Problem) -> bool:
     H = problem.gram.H  # type: ignore[attr-defined]
     n, m = H.shape
-    affordable = 8 * n * n <= DENSE_LIMIT_BYTES and n <= PAIRS_COST * m
     steepness = float(problem.C.max()) * float(np.einsum("ij,ij->", H, H)) / n
-    if problem.fit_intercept and affordable and steepness <= PAIRS_LARGEST_C:
-        solution = solve_pairs(problem, tol=tol, max_iter=max_iter, start=start, on_trial=True)
-        if solution.status is Status.OPTIMAL:
-            return solution
-    return solve_interior_point(problem, tol=tol, max_iter=max_iter, start=start)
+    cost = GRAM_COST if steepness <= PAIRS_LARGEST_C else GRAM_COST_AT_LARGE_C
+    return 8 * n * n <= DENSE_LIMIT_BYTES and n * n * m <= cost * n * m * m + FEW_ROWS
