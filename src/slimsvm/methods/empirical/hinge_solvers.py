@@ -12,12 +12,13 @@ from .coordinate_descent import solve_coordinate_descent
 from .interior_point import solve_interior_point
 from .pairs import solve_pairs
 
-# The active set needs H H': its n^2 m product must not cost more than the interior point's own n m^2 per iteration
-# times this; less where it starts from nothing (large C), because then its steps cost as much again.
-GRAM_COST = 40.0
-GRAM_COST_AT_LARGE_C = 8.0
-# On few rows the calls of the interior point cost more than this many multiply-adds.
-FEW_ROWS = 1e7
+# Iterations an interior point usually takes, and what its calls cost in each of them, in multiply-adds of a product
+# of matrices; it makes about ten passes over H in one.
+INTERIOR_ITERATIONS = 15
+INTERIOR_CALLS = 6e6
+INTERIOR_PASSES = 10
+# Two passes of pairs, 8 n^2 multiply-adds, in multiply-adds of a product of matrices, which are five times as quick.
+PAIRS_COST = 40.0
 
 HINGE_SOLVERS: dict[str, Callable[..., Solution]] = {
     "active_set": solve_active_set,
@@ -37,7 +38,7 @@ def solve_hinge(
 ) -> Solution:
     """Solve to a relative duality gap of tol.
 
-    "auto" tries the active set where H H' is affordable (it gives up where the interior point would have ended), and
+    "auto" tries the active set where it should cost less (it gives up where the interior point would have ended), and
     takes the interior point, which always gets through, otherwise.
     """
     if solver != "auto":
@@ -52,8 +53,11 @@ def solve_hinge(
 
 
 def _affordable(problem: Problem) -> bool:
+    """Whether H H' fits into memory and the active set should cost less than the interior point."""
     H = problem.gram.H  # type: ignore[attr-defined]
     n, m = H.shape
     steepness = float(problem.C.max()) * float(np.einsum("ij,ij->", H, H)) / n
-    cost = GRAM_COST if steepness <= PAIRS_LARGEST_C else GRAM_COST_AT_LARGE_C
-    return 8 * n * n <= DENSE_LIMIT_BYTES and n * n * m <= cost * n * m * m + FEW_ROWS
+    # where it starts from nothing, its looks at all rows cost about as much as H H' itself
+    steps = PAIRS_COST if steepness <= PAIRS_LARGEST_C else 0.5 * m
+    iteration = n * m * (0.5 * m + INTERIOR_PASSES) + INTERIOR_CALLS
+    return 8 * n * n <= DENSE_LIMIT_BYTES and n * n * (0.5 * m + steps) <= INTERIOR_ITERATIONS * iteration
