@@ -200,8 +200,7 @@ class EmpiricalSVC(KernelClassifier):
         select = as_rule(self.selection)
         chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
         _check_memory(gram.n, len(chosen))
-        H = gram.block(np.arange(gram.n), chosen)  # not `columns`, which would make the whole matrix
-        return data.vectors(chosen), H, data.rows[chosen]
+        return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
         options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
