@@ -105,6 +105,33 @@ struct PairSolvers {
   void (*double_precision)(PairJob<double>& job, Poll poll);
 };
 
+// The same problem by an active set: the free entries with a factor of their part of G.
+struct ActiveJob {
+  const double* G;       // (n, n) symmetric
+  const double* target;  // (n)
+  const double* lower;   // (n)
+  const double* upper;   // (n)
+  const double*
+      factor;       // (n_start, n_start) upper: the Cholesky factor of G at the first free rows
+  double tol;       // largest violation of a gradient at the end
+  double max_work;  // multiply-adds
+  Index n, n_start;
+  Index most_free;   // at least 2 and n_start
+  double* x;         // (n) start in, result out
+  Index* free;       // (most_free) rows between their bounds, n_start of them in
+  double* scratch;   // see ActiveSolver
+  Index* touched;    // (n) scratch
+  Index* is_free;    // (n) scratch
+  Index looks;       // at all rows: at most so many in, how many out
+  double level;      // out: minus the gradient of the free rows
+  double violation;  // out
+};
+
+struct ActiveSolver {
+  Index (*scratch_size)(Index n, Index most_free);
+  void (*run)(ActiveJob& job, Poll poll);
+};
+
 enum class RefineLoss { rounded_hinge, squared_hinge, squared, insensitive };
 enum class Widths { fixed, one, per_feature };
 
@@ -173,6 +200,7 @@ struct InstructionSet {
   Table<double> double_precision;
   const BoxSolvers* box;
   const PairSolvers* pair;
+  const ActiveSolver* active;
   const RefineSolver* refine;
   const HingeSolver* hinge;
 };
@@ -181,6 +209,7 @@ namespace baseline {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const ActiveSolver active_solver;
 extern const RefineSolver refine_solver;
 extern const HingeSolver hinge_solver;
 }  // namespace baseline
@@ -188,6 +217,7 @@ namespace avx2 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const ActiveSolver active_solver;
 extern const RefineSolver refine_solver;
 extern const HingeSolver hinge_solver;
 }  // namespace avx2
@@ -195,6 +225,7 @@ namespace avx512 {
 extern const InstructionSet instruction_set;
 extern const BoxSolvers box_solvers;
 extern const PairSolvers pair_solvers;
+extern const ActiveSolver active_solver;
 extern const RefineSolver refine_solver;
 extern const HingeSolver hinge_solver;
 }  // namespace avx512

@@ -179,6 +179,18 @@ bool minimise_in_pairs(PairJob<double>& job, Interrupted interrupted) {
   return !progress.stopped();
 }
 
+bool minimise_by_active_set(ActiveJob& job, Interrupted interrupted) {
+  const ActiveSolver& solver = *instruction_set().active;
+  auto scratch = allocate<double>(solver.scratch_size(job.n, job.most_free));
+  auto numbers = allocate<Index>(2 * job.n);
+  job.scratch = scratch.get();
+  job.touched = numbers.get();
+  job.is_free = numbers.get() + job.n;
+  Progress progress(interrupted);
+  solver.run(job, progress.caller());
+  return !progress.stopped();
+}
+
 bool refine(RefineJob& job, Interrupted interrupted) {
   Progress progress(interrupted);
   const RefineSolver& use = *instruction_set().refine;

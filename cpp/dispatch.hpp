@@ -30,6 +30,9 @@ bool minimise_in_box(BoxJob<T>& job, Interrupted interrupted);
 template <class T>
 bool minimise_in_pairs(PairJob<T>& job, Interrupted interrupted);
 
+// Fills job.x and the job's outputs. Returns false when interrupted.
+bool minimise_by_active_set(ActiveJob& job, Interrupted interrupted);
+
 // Fills the job's outputs. Returns false when interrupted; they then hold the best so far.
 bool refine(RefineJob& job, Interrupted interrupted);
 

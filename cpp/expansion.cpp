@@ -423,6 +423,7 @@ const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA),
                                         table<double>(),
                                         &box_solvers,
                                         &pair_solvers,
+                                        &active_solver,
                                         &refine_solver,
                                         &hinge_solver};
 

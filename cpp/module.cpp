@@ -203,6 +203,49 @@ nb::tuple pair_cd(const Input<T, 2>& G, const Input<T, 1>& target, const Input<T
                         job.iterations, static_cast<double>(job.violation));
 }
 
+nb::tuple active_set(const Input<double, 2>& G, const Input<double, 1>& target,
+                     const Input<double, 1>& lower, const Input<double, 1>& upper,
+                     const Input<double, 1>& start, const Input<Index, 1>& free,
+                     const Input<double, 2>& factor, Index most_free, double tol, Index max_looks,
+                     double max_work) {
+  const auto n = G.shape(0), n_start = free.shape(0);
+  require(G.shape(1) == n, "G must be square");
+  require(target.shape(0) == n && lower.shape(0) == n && upper.shape(0) == n && start.shape(0) == n,
+          "target, lower, upper and start must have one entry for each row of G");
+  require(factor.shape(0) == n_start && factor.shape(1) == n_start,
+          "factor must have a row and a column for each of the free rows");
+  require(most_free >= 2 && most_free >= static_cast<Index>(n_start),
+          "most_free must be at least 2 and the number of free rows");
+  for (std::size_t k = 0; k < n_start; ++k)
+    require(free.data()[k] >= 0 && free.data()[k] < static_cast<Index>(n),
+            "free must be numbers of rows of G");
+  std::unique_ptr<double[]> x(new double[n + 1]);
+  std::unique_ptr<Index[]> rows(new Index[static_cast<std::size_t>(most_free)]);
+  std::copy(start.data(), start.data() + n, x.get());
+  std::copy(free.data(), free.data() + n_start, rows.get());
+  ActiveJob job{};
+  job.G = G.data();
+  job.target = target.data();
+  job.lower = lower.data();
+  job.upper = upper.data();
+  job.factor = factor.data();
+  job.tol = tol;
+  job.looks = max_looks;
+  job.max_work = max_work;
+  job.n = static_cast<Index>(n);
+  job.n_start = static_cast<Index>(n_start);
+  job.most_free = most_free;
+  job.x = x.get();
+  job.free = rows.get();
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = minimise_by_active_set(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(vector<double>(std::move(x), n), job.level, job.looks, job.violation);
+}
+
 RefineLoss refine_loss_of(const std::string& name) {
   if (name == "rounded_hinge") return RefineLoss::rounded_hinge;
   if (name == "squared_hinge") return RefineLoss::squared_hinge;
@@ -342,6 +385,9 @@ NB_MODULE(_core, m) {
   choose_instruction_set();
   bind<double>(m);
   bind<float>(m);
+  m.def("active_set", &active_set, "G"_a.noconvert(), "target"_a.noconvert(), "lower"_a.noconvert(),
+        "upper"_a.noconvert(), "start"_a.noconvert(), "free"_a.noconvert(), "factor"_a.noconvert(),
+        "most_free"_a, "tol"_a, "max_looks"_a, "max_work"_a);
   m.def("refine", &refine_rbf, "X"_a.noconvert(), "Y"_a.noconvert(), "weights"_a.noconvert(),
         "penalty"_a.noconvert(), "loss"_a, "rounding"_a, "epsilon"_a, "vectors"_a.noconvert(),
         "coef"_a.noconvert(), "intercept"_a.noconvert(), "log_widths"_a.noconvert(),

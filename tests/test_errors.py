@@ -310,7 +310,7 @@ def test_the_one_class_is_named_as_it_was_given():
             LSSVC().fit(X, np.array([label] * 4))
 
 
-@pytest.mark.parametrize("solver", ["interior_point", "smo", "cd"])
+@pytest.mark.parametrize("solver", ["active_set", "interior_point", "smo", "cd"])
 def test_a_solver_that_cannot_solve_the_loss(solver):
     X, y = np.eye(4), [0, 0, 1, 1]
     with pytest.raises(

@@ -45,7 +45,7 @@ def checked_estimators():
         yield f"EmpiricalFeatureMap {label}", EmpiricalFeatureMap(kernel=kernel)
     yield "EmpiricalFeatureMap orthonormal", EmpiricalFeatureMap(orthonormal=True)
     yield "EmpiricalSVC orthogonal", EmpiricalSVC(kernel="linear", vectors="orthogonal")
-    for solver in ("interior_point", "smo", "cd"):
+    for solver in ("active_set", "interior_point", "smo", "cd"):
         yield f"EmpiricalSVC {solver}", EmpiricalSVC(solver=solver)
     for selection in ("pivoted_cholesky", "random_cholesky"):
         yield f"EmpiricalSVC {selection}", EmpiricalSVC(selection=selection)

@@ -10,6 +10,8 @@ from sklearn.svm import SVC
 
 from reference import relative_error
 from slimsvm.losses import Hinge, SquaredHinge
+from slimsvm.methods.empirical import active_set
+from slimsvm.methods.empirical.active_set import solve_active_set
 from slimsvm.methods.empirical.hinge import LARGEST_C, best_intercept
 from slimsvm.methods.empirical.hinge_solvers import HINGE_SOLVERS, solve_hinge
 from slimsvm.methods.empirical.interior_point import solve_interior_point
@@ -63,9 +65,10 @@ def test_hinge_without_intercept(solver):
     assert p.optimality(solution.alpha, solution.intercept).max() <= 1.01e-7
 
 
-def test_pairs_need_an_intercept():
+@pytest.mark.parametrize("solver", ["active_set", "smo"])
+def test_pairs_and_the_active_set_need_an_intercept(solver):
     with pytest.raises(ValueError, match="needs a free intercept"):
-        solve_pairs(problem(fit_intercept=False), tol=1e-6)
+        HINGE_SOLVERS[solver](problem(fit_intercept=False), tol=1e-6)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -123,9 +126,39 @@ def test_auto_and_newton_end_at_any_C(C):
         assert solution.residual <= 1e-6
 
 
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e5])
+@pytest.mark.parametrize("case", CASES)
+def test_the_active_set_and_the_interior_point_agree_at_any_C(case, C):
+    p = problem(C=C, **CASES[case])
+    ours, other = (solve(p, tol=1e-7) for solve in (solve_active_set, solve_interior_point))
+    assert ours.residual <= 1e-7
+    assert p.objective(ours.alpha, ours.intercept) <= p.objective(other.alpha, other.intercept) * (1 + 1e-7)
+
+
+def test_the_active_set_bears_rows_that_depend_on_each_other():
+    p = problem(C=1e4, n=60, m=3, noise=2.0)
+    H = np.round(np.vstack([p.gram.H, p.gram.H, np.zeros((4, 3)), np.ones((6, 3))]))
+    y = np.vstack([p.y, -p.y, np.ones((2, 1)), -np.ones((3, 1)), np.ones((5, 1))])
+    q = Problem(FeatureGram(H), y, Hinge(), np.full(len(y), 1e4))
+    solution = solve_active_set(q, tol=1e-6)
+    assert solution.status is Status.OPTIMAL
+    assert q.optimality(solution.alpha, solution.intercept).max() <= 1.01e-6
+
+
+def test_where_the_active_set_gives_up_the_interior_point_goes_on(monkeypatch):
+    p = problem(C=1e7, noise=2.0)  # too steep for pairs to start with
+    monkeypatch.setattr(active_set, "TRIAL_WORK", 0.0)
+    monkeypatch.setattr(active_set, "TRIAL_WORK_ON_FEW_ROWS", 0.0)
+    assert solve_active_set(p, tol=1e-6, on_trial=True).status is Status.STALLED
+    assert solve_active_set(p, tol=1e-6).status is Status.OPTIMAL
+    solution = solve_hinge(p, tol=1e-6)
+    assert solution.residual <= 1e-6
+    assert solution.n_iter == solve_interior_point(p, tol=1e-6).n_iter
+
+
 def test_outputs_are_solved_side_by_side():
     together = problem(k=3, n=90, m=6)
-    for solve in (solve_interior_point, solve_pairs, solve_hinge):
+    for solve in (solve_active_set, solve_interior_point, solve_pairs, solve_hinge):
         solution = solve(together, tol=1e-8)
         for k in range(3):
             alone = Problem(together.gram, together.y[:, k : k + 1], Hinge(), together.C)
@@ -147,7 +180,7 @@ def test_a_warm_start_is_no_slower_and_ends_at_the_same_point(solver):
 
 
 def test_a_small_limit_ends_with_advice():
-    for solver, limit in (("interior_point", 2), ("smo", 1), ("cd", 1)):
+    for solver, limit in (("active_set", 2), ("interior_point", 2), ("smo", 1), ("cd", 1)):
         solution = HINGE_SOLVERS[solver](problem(C=1000.0, uneven=True), tol=1e-9, max_iter=limit)
         assert solution.status is not Status.OPTIMAL
         assert solution.residual > 1e-9
@@ -195,6 +228,34 @@ def test_the_core_keeps_to_the_box():
     assert abs(x.sum()) < 1e-12
     np.testing.assert_allclose(gradient, G @ x - target, atol=1e-9)
     assert (-gradient[x < upper]).max() - (-gradient[x > lower]).min() <= 1e-9
+    start = np.zeros(50)
+    start[:2] = np.array([0.5, -0.5]) * min(upper[0], -lower[1])
+    for free in (np.empty(0, dtype=np.int64), np.array([0, 1])):
+        part = G[np.ix_(free, free)]
+        factor = np.ascontiguousarray(np.linalg.cholesky(part).T) if len(free) else part
+        x, level, looks, violation = _core.active_set(
+            G, target, lower, upper, start, free, factor, 20, 1e-10, 1000, np.inf
+        )
+        assert violation <= 1e-10
+        assert 1 < looks < 1000
+        assert abs(x.sum()) < 1e-12
+        assert (x >= lower).all()
+        assert (x <= upper).all()
+        slope = G @ x - target + level
+        assert slope[x < upper].min() >= -1e-9
+        assert slope[x > lower].max() <= 1e-9
+        stopped = _core.active_set(G, target, lower, upper, start, free, factor, 20, 1e-10, 2, np.inf)
+        assert stopped[2] == 2
+    none = np.empty(0, dtype=np.int64), np.empty((0, 0))
+    for wrong, message in (
+        ((G[:, :3].copy(), target, lower, upper, start, *none, 20), "square"),
+        ((G, target[:3], lower, upper, start, *none, 20), "one entry for each row"),
+        ((G, target, lower, upper, start, np.array([0]), none[1], 20), "a row and a column"),
+        ((G, target, lower, upper, start, np.array([50]), np.eye(1), 20), "numbers of rows"),
+        ((G, target, lower, upper, start, *none, 1), "at least 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _core.active_set(*wrong, 1e-3, 10, np.inf)
     for name in ("box_cd", "pair_cd"):
         matrix = A if name == "box_cd" else G
         extra = (np.zeros(50),) if name == "box_cd" else ()

@@ -55,6 +55,19 @@ def pair_cd(
     tol: float,
     max_iterations: int,
 ) -> tuple[NDArray[Float], NDArray[Float], int, float]: ...
+def active_set(
+    G: NDArray[np.float64],
+    target: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    start: NDArray[np.float64],
+    free: NDArray[np.int64],
+    factor: NDArray[np.float64],
+    most_free: int,
+    tol: float,
+    max_looks: int,
+    max_work: float,
+) -> tuple[NDArray[np.float64], float, int, float]: ...
 def refine(
     X: NDArray[np.float64],
     Y: NDArray[np.float64],

@@ -79,10 +79,10 @@ class EmpiricalSVC(KernelClassifier):
         "orthogonal" is for the linear kernel: the vectors are the unit inputs, h(x) = x, and the machine is the
         linear SVM itself.
     <kernel>
-    solver : {"auto", "interior_point", "smo", "cd", "newton"} or callable, default="auto"
+    solver : {"auto", "active_set", "interior_point", "smo", "cd", "newton"} or callable, default="auto"
         The squared hinge is solved by Newton's method, "newton"; the others are for the hinge loss, where "auto" tries
-        pairs of coefficients ("smo") where they are quick and takes the interior point otherwise. A solver of your own
-        is a function ``(problem, *, tol, max_iter, rng) -> Solution``.
+        the active set unless there are far more rows than vectors, and takes the interior point otherwise. A solver of
+        your own is a function ``(problem, *, tol, max_iter, rng) -> Solution``.
     tol : float, default=1e-6
         Relative duality gap at which the solver stops.
     max_iter : int or None, default=None
