@@ -26,25 +26,33 @@ JOBS ?= 1
 $(BIN)/python:
 	$(CREATE) $(VENV)
 
+# What builds the package, in the environment itself: every install below then shares one build folder, and ninja
+# compiles the core once.
+$(VENV)/build-tools: $(BIN)/python pyproject.toml
+	$(call INSTALL,$(VENV)) "scikit-build-core>=0.10" "nanobind>=2.4,<4" cmake ninja
+	@touch $@
+
 # The package itself, editable: Python files are live, C++ is rebuilt when a source is newer.
-$(VENV)/installed: $(BIN)/python $(SOURCES)
-	$(call INSTALL,$(VENV)) --editable ".[cli,plot]"
+EDITABLE = $(call INSTALL,$(VENV)) --no-build-isolation --editable
+
+$(VENV)/installed: $(VENV)/build-tools $(SOURCES)
+	$(EDITABLE) ".[cli,plot]"
 	@touch $@
 
 $(VENV)/installed-test: $(VENV)/installed
-	$(call INSTALL,$(VENV)) --editable ".[test]"
+	$(EDITABLE) ".[test]"
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(call INSTALL,$(VENV)) --editable ".[dev]"
+	$(EDITABLE) ".[dev]"
 	@touch $@
 
 $(VENV)/installed-docs: $(VENV)/installed
-	$(call INSTALL,$(VENV)) --editable ".[docs]"
+	$(EDITABLE) ".[docs]"
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed
-	$(call INSTALL,$(VENV)) --editable ".[bench]"
+	$(EDITABLE) ".[bench]"
 	@touch $@
 
 demo: $(VENV)/installed
@@ -100,10 +108,6 @@ papers-quick: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/run_papers.py run --quick --jobs $(JOBS)
 
 bench-full: bench papers
-	$(BIN)/python benchmarks/paper_jiao.py ringnorm satimage usps mnist1 mnist speed baselines figures
-	$(BIN)/python benchmarks/paper_xia.py spirals checkerboard speed
-	$(BIN)/python benchmarks/paper_huang.py
-	$(BIN)/python benchmarks/paper_kobayashi.py
 	$(BIN)/python benchmarks/compact.py
 	$(BIN)/python benchmarks/compact.py --table --pictures
 	$(BIN)/python benchmarks/compact_speed.py

@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 # A block whose first line is a comment with a file's name, and perhaps a place in it, is that file, or a part of it.
 NAMED = re.compile(r"# ([\w./-]+\.py)(?:, in (\w+))?$")
 # How paths of the repository begin, and paths of the package.
@@ -94,11 +94,20 @@ def write(texts: dict[str, str], folder: Path) -> None:
 
 
 def same(printed: str, shown: str) -> bool:
-    """Whether two texts agree, numbers to two per cent: their last digits depend on the processor's instructions."""
+    """Whether two texts agree, numbers to two per cent or a unit of the last digit that is shown.
+
+    Last digits depend on the processor's instructions.
+    """
     if NUMBER.split(printed) != NUMBER.split(shown):
         return False
     pairs = zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True)
-    return all(abs(float(a) - float(b)) <= 0.02 * float(b) for a, b in pairs)
+    return all(_near(a, b) for a, b in pairs)
+
+
+def _near(printed: str, shown: str) -> bool:
+    a, b = (float(text.replace(",", "")) for text in (printed, shown))
+    unit = 10.0 ** -len(shown.partition(".")[2])
+    return abs(a - b) <= max(0.02 * b, 1.001 * unit)
 
 
 def run(page: Path) -> Iterator[Block]:
