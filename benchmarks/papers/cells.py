@@ -74,14 +74,20 @@ def checksum(name: str) -> str:
 
 
 def code_version() -> str:
-    """The commit that is run, with a + where files differ from it."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--abbrev=10"]
+    """The commit that is run, with a + where its code was changed."""
+    git = ["git", "-C", str(Path(__file__).parents[2])]
+    code = ["src", "cpp", "benchmarks", ":!benchmarks/results"]
+
+    def said(*command: str) -> str:
+        return subprocess.run([*git, *command], check=True, capture_output=True, text=True).stdout.strip()
+
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        commit, changed = said("rev-parse", "--short=10", "HEAD"), said("status", "--porcelain", "--", *code)
     except (OSError, subprocess.CalledProcessError):
         import slimsvm
 
         return slimsvm.__version__
+    return commit + "+" * bool(changed)
 
 
 def processor() -> str:

@@ -270,6 +270,10 @@ FIGURES = {
 }
 
 
+def sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def page(journal: Journal) -> Iterator[str]:
     yield from head(
         "Xia, Li & Irwin (2008): sparse LS-SVM in two stages",
@@ -283,12 +287,12 @@ def page(journal: Journal) -> Iterator[str]:
     yield from spirals(journal)
     for count in range(1, 7):
         yield f"### Figure {count}: {FIGURES[count]}\n"
-        yield picture(f"xia-{count}.png", FIGURES[count].capitalize())
+        yield picture(f"xia-{count}.png", sentence(FIGURES[count]))
     yield "## Checkerboard\n"
     yield from board(journal)
     for count in range(7, 11):
         yield f"### Figure {count}: {FIGURES[count]}\n"
-        yield picture(f"xia-{count}.png", FIGURES[count].capitalize())
+        yield picture(f"xia-{count}.png", sentence(FIGURES[count]))
     yield from chosen_sizes(journal)
     yield from rectangular(journal)
     yield from times(journal)
