@@ -26,30 +26,14 @@ from papers.pages import (
 )
 
 from . import published as paper
-from .cells import (
-    EXPERIMENT_REALISATIONS,
-    FOUND_REALISATIONS,
-    FULL_MAX_ITER,
-    L1,
-    L2,
-    LINEAR,
-    STOPS,
-    against_eta,
-    fit_times,
-    found_linear,
-    found_parameters,
-    found_rbf,
-    of_paper,
-    over_C,
-    rows_of,
-    stopped_early,
-)
+from .cells import FOUND_REALISATIONS, of_paper, rows_of
+from .columns import ACCURACY_POINTS, VECTORS_LEAST, VECTORS_SHARE, near, shown, values
+from .experiments import experiments
+from .machines import FULL_MAX_ITER, L1, L2, LINEAR, against_eta, fit_times
+from .search import found_linear, found_parameters, found_rbf
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII")
 CONTENTS = (*(f"Table {roman}" for roman in ROMAN), "Figure 1", "Figure 2")
-
-# What counts as reproduced.
-VECTORS_SHARE, VECTORS_LEAST, ACCURACY_POINTS = 0.10, 1.5, 1.0
 
 NOTES = (
     "gamma is divided by the number of inputs, and the Cholesky rule sees the rows of label -1 first. Neither is in "
@@ -62,28 +46,6 @@ NOTES = (
     "rows, and its count stands behind a slash where it is another.",
     f"libsvm stops after {FULL_MAX_ITER:,} iterations on linear kernels with a large C.",
 )
-
-
-def near(field: str, ours: float, target: float) -> bool:
-    if field == "vectors":
-        return abs(ours - target) <= max(VECTORS_SHARE * target, VECTORS_LEAST)
-    return abs(ours - target) <= ACCURACY_POINTS
-
-
-def values(rows: Record, key: str, field: str) -> list[float]:
-    """One column; for the SVMs' vectors the count without merging, where rows are equal."""
-    merged = rows["runs"][key][field]
-    if field == "vectors" and "SVM" in key:
-        return [
-            count if other is None else other[key]
-            for count, other in zip(merged, rows["unmerged"], strict=True)
-        ]
-    return merged
-
-
-def shown(rows: Record, key: str, field: str) -> str:
-    ours, merged = summary(values(rows, key, field)), summary(rows["runs"][key][field])
-    return spread(*ours) if ours == merged else f"{spread(*ours)} / {number(merged[0])}"
 
 
 def bold(rows: Record, keys: Sequence[str], n: int) -> str:
@@ -164,82 +126,6 @@ def reason(
     n, of_all = len(rows["ranks"]), paper.TABLE_I[name].realisations
     chance = welch((mean, deviation), target, n, of_all)
     return f"{n} of {of_all} realisations, probability by chance {chance:.2g}"
-
-
-def experiments(journal: Journal, results: dict[str, Record]) -> Iterator[str]:
-    """What the columns of Tables V, VII, XI and XII can be at other C, and when the solver stops early."""
-    yield "## Experiments on what differs in Tables V, VII, XI and XII\n"
-    yield (
-        f"Means of {EXPERIMENT_REALISATIONS} realisations at gamma and eta of the paper and every C of its grid: the "
-        "range of the accuracy and of the vectors (equal rows merged here), and the C nearest to the paper's "
-        "accuracy. *Exchanged*: the paper's two accuracies agree with ours when its columns are exchanged, and not as "
-        "they stand.\n"
-    )
-    body = []
-    for loss, (rate_table, count_table) in {
-        "hinge": (paper.TABLE_V, paper.TABLE_VII),
-        "squared_hinge": (paper.TABLE_XI, paper.TABLE_XII),
-    }.items():
-        keys = L1 if loss == "hinge" else L2
-        for name in paper.TABLE_I:
-            found = journal.found(over_C, name=name, loss=loss)
-            if found is None or name not in results:
-                continue
-            for column, (key, machine) in enumerate(zip(keys, ("SVM", "sparse"), strict=True)):
-                rate, count = rate_table[name][column], count_table[name][column]
-                ours = {f: float(np.mean(values(results[name], key, f))) for f in ("accuracy", "vectors")}
-                if near("accuracy", ours["accuracy"], rate[0]) and near("vectors", ours["vectors"], count[0]):
-                    continue
-                rates, counts = np.array(found[machine]).T
-                best = int(np.abs(rates - rate[0]).argmin())
-                body.append(
-                    [
-                        f"{name}, {key}",
-                        f"{rate[0]:g}, {count[0]:g}",
-                        f"{ours['accuracy']:.1f}, {number(ours['vectors'])}",
-                        f"{rates.min():.1f} to {rates.max():.1f}",
-                        f"{number(counts.min())} to {number(counts.max())}",
-                        f"{paper.C_GRID[best]:,}: {rates[best]:.1f}, {number(counts[best])}",
-                        "yes" if exchanged(results[name], keys, rate_table[name]) else "",
-                    ]
-                )
-    columns = [
-        "set, machine",
-        "paper: %, vectors",
-        "ours",
-        "% over C",
-        "vectors over C",
-        "nearest C",
-        "exchanged",
-    ]
-    yield from table(columns, body or [[NOT_RUN, *[""] * 6]])
-    yield (
-        "The squared-hinge SVM when libsvm stops after so many iterations, mean ± deviation of accuracy and vectors, "
-        "on the sets where the paper's deviation is more than twice an exact solution's:\n"
-    )
-    body = []
-    for name in paper.TABLE_I:
-        found = journal.found(stopped_early, name=name)
-        deviation, exact = paper.TABLE_XII[name][0][1], results.get(name)
-        if found is None or exact is None or deviation < 2 * summary(values(exact, "L2 SVM", "vectors"))[1]:
-            continue
-        cells = [
-            f"{rate[0]:.1f} ± {rate[1]:.1f}, {spread(*count)}"
-            for rate, count in zip(found["accuracy"], found["vectors"], strict=True)
-        ]
-        target = f"{paper.TABLE_XI[name][0][0]} ± {paper.TABLE_XI[name][0][1]}, {spread(*paper.TABLE_XII[name][0])}"
-        body.append([name, target, *cells])
-    yield from table(
-        ["set", "paper", *(f"{n:,}" for n in STOPS)], body or [[NOT_RUN, *[""] * (len(STOPS) + 1)]]
-    )
-
-
-def exchanged(rows: Record, keys: Sequence[str], rates: Sequence[tuple[float, float]]) -> bool:
-    """Whether the paper's two rates are ours the other way round, and not as they stand."""
-    ours = [float(np.mean(values(rows, key, "accuracy"))) for key in keys]
-    apart = max(abs(a - b[0]) for a, b in zip(ours, rates, strict=True))
-    crossed = max(abs(a - b[0]) for a, b in zip(ours, reversed(rates), strict=True))
-    return crossed <= ACCURACY_POINTS and crossed < apart / 2
 
 
 def set_table(journal: Journal, results: dict[str, Record]) -> Iterator[str]:

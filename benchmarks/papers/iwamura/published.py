@@ -264,25 +264,3 @@ TABLE_XIII = {
     "twonorm": (4.8, 1.4),
     "waveform": (3.3, 2.8),
 }
-
-# What is known of the baseline columns that full SVMs at the paper's parameters do not reproduce.
-EQUAL_ROWS = (
-    "many equal rows: which of them carry the coefficients is the solver's choice, and FullSVC merges them"
-)
-EARLY_STOP = (
-    "the paper's deviation is large where an exact solution's is small: its solver may have stopped early"
-)
-BASELINE_NOTES = {
-    ("VI", "titanic"): EQUAL_ROWS,
-    ("VI", "flare_solar"): EQUAL_ROWS,
-    ("VI", "breast_cancer"): EARLY_STOP,
-    ("VII", "titanic"): EQUAL_ROWS,
-    ("VII", "flare_solar"): EQUAL_ROWS,
-    ("XI", "splice"): EARLY_STOP,
-    ("XI", "flare_solar"): EARLY_STOP,
-    ("XII", "ringnorm"): "C=1 instead of the printed 1000 gives about 251 vectors, the paper has 249",
-    ("XII", "splice"): EARLY_STOP,
-    ("XII", "twonorm"): EARLY_STOP,
-    ("XII", "flare_solar"): f"{EARLY_STOP}; {EQUAL_ROWS}",
-    ("XII", "titanic"): EQUAL_ROWS,
-}
