@@ -55,12 +55,12 @@ ESTIMATORS: dict[str, tuple[tuple[str, ...], Parameters]] = {
 VARIANTS: dict[str, list[Parameters]] = {
     "LPSVC": [{"C": 0.1}, {"class_weight": "balanced"}],
     "LSSVC": [{"solver": s} for s in ("cholesky", "cg", "smo")] + [{"class_weight": "balanced"}],
-    "LSSVR": [{"solver": s} for s in ("cholesky", "cg", "smo")],
+    "LSSVR": [{"solver": s} for s in ("cholesky", "cg", "smo")] + [{"penalize_intercept": True}],
     "RVC": [{"method": "em"}, {"n_restarts": 2}],
     "RVR": [{"method": "em"}],
     "EmpiricalSVC": [
         *({"loss": "squared_hinge", "solver": s} for s in ("auto", "interior_point", "smo", "cd")),
-        *({"solver": s} for s in ("interior_point", "smo", "cd")),
+        *({"solver": s} for s in ("active_set", "interior_point", "smo", "cd")),
         *({"selection": s} for s in ("pivoted_cholesky", "random_cholesky")),
         *({"selection": s, "max_vectors": 10} for s in ("cholesky", "pivoted_cholesky")),
         {"kernel": "linear", "vectors": "orthogonal"},
