@@ -77,7 +77,11 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
     }
     if (poll(0)) return;
     if (!(reached <= value + sufficient_decrease * length * slope)) {
-      if (!found || low == 0.0) break;
+      if (!found || low == 0.0) {
+        if (!count) break;
+        count = 0;  // remembered steps mislead where the curvature changed: from the gradient again
+        continue;
+      }
       for (Index j = 0; j < size; ++j) work.trial[j] = low * work.step[j] + work.x[j];
       reached = evaluate<learn_widths>(job, at, work, work.trial, work.trial_g, poll);
       ++job.evaluations;

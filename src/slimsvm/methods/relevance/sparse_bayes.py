@@ -238,7 +238,8 @@ class GrowingModel:
     def _products(self, candidate: int) -> Array:  # (n_columns,)
         if candidate not in self._cache:
             # the next ones are probably among the most promising of now
-            promise = np.where(self.S > 0, self.Q**2 / np.maximum(self.S, 1e-300), 0.0)
+            with np.errstate(all="ignore"):
+                promise = np.where(self.S > 0, self.Q**2 / self.S, 0.0)
             promise[self.columns] = 0.0
             promise[list(self._cache)] = 0.0
             promise[candidate] = np.inf
