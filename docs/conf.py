@@ -33,6 +33,7 @@ include_patterns = [
     "docs/api/*.rst",
     "docs/gallery/*.rst",
     "benchmarks/results/*.md",
+    "docs/results/*.md",
     "cpp/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
