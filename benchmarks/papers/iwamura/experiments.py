@@ -88,4 +88,4 @@ def exchanged(rows: Record, keys: Sequence[str], rates: Sequence[tuple[float, fl
     ours = [float(np.mean(values(rows, key, "accuracy"))) for key in keys]
     apart = max(abs(a - b[0]) for a, b in zip(ours, rates, strict=True))
     crossed = max(abs(a - b[0]) for a, b in zip(ours, reversed(rates), strict=True))
-    return crossed <= ACCURACY_POINTS and crossed < apart / 2
+    return apart > ACCURACY_POINTS / 2 and crossed < apart / 2
