@@ -27,9 +27,9 @@ $(BIN)/python:
 	$(CREATE) $(VENV)
 
 # What builds the package, in the environment itself: every install below then shares one build folder, and ninja
-# compiles the core once.
+# compiles the core once. setuptools builds what has no wheel among the packages the tests compare with.
 $(VENV)/build-tools: $(BIN)/python pyproject.toml
-	$(call INSTALL,$(VENV)) "scikit-build-core>=0.10" "nanobind>=2.4,<4" cmake ninja
+	$(call INSTALL,$(VENV)) "scikit-build-core>=0.10" "nanobind>=2.4,<4" cmake ninja "setuptools>=70.1"
 	@touch $@
 
 # The package itself, editable: Python files are live, C++ is rebuilt when a source is newer.
