@@ -1,4 +1,12 @@
-"""The library's own exceptions; Python's and scikit-learn's are used where users expect them."""
+"""The library's own exceptions, and warnings that point at the user's line.
+
+Python's and scikit-learn's exceptions are used where users expect them.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
 
 
 class SlimsvmError(Exception):
@@ -23,3 +31,15 @@ def check_version(version: object, newest: int, what: str) -> None:
         raise ModelFormatError(
             f"{what} has format version {version!r}, this release reads version {newest}; a newer slimsvm may read it."
         )
+
+
+def warn_user(text: str, kind: type[Warning]) -> None:
+    """Warn of something in the line that called the library, however deep in it, or in scikit-learn, it was found."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "slimsvm",
+        "sklearn",
+        "contextlib",
+    ):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)

@@ -6,7 +6,6 @@ and tests them. A `Solution` says in words how the solver ended and what to do n
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -16,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from .errors import warn_user
 from .kernels import Kernel, Precomputed, is_positive_definite
 from .losses import Loss
 from .rows import Array, Rows, cast, distinct_rows
@@ -276,11 +276,10 @@ class Solution:
         if self.status is Status.OPTIMAL:
             return
         known = "".join(f", {key} {value}" for key, value in facts.items())
-        warnings.warn(
+        warn_user(
             f"{name}: {self.status.value} (reached {self.residual:.2g} after "
             f"{count(self.n_iter, 'iteration')}{known}).",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

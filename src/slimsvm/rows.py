@@ -152,13 +152,13 @@ def distinct_rows(X: Rows) -> tuple[Array, Array]:
     ordered = key[order]
     starts = np.concatenate(([True], ordered[1:] != ordered[:-1]))
     bounds = np.concatenate((np.flatnonzero(starts), [n]))
-    for first, last in itertools.pairwise(bounds.tolist()):
-        if last - first > 1:  # equal numbers: nearly always equal rows
-            content = _row_bytes(X, order[first:last])
-            arranged = sorted(range(last - first), key=content.__getitem__)
-            order[first:last] = order[first:last][arranged]
-            changes = [content[a] != content[b] for a, b in itertools.pairwise(arranged)]
-            starts[first + 1 : last] = changes
+    several = np.flatnonzero(np.diff(bounds) > 1)  # equal numbers: nearly always equal rows
+    for first, last in zip(bounds[several].tolist(), bounds[several + 1].tolist(), strict=True):
+        content = _row_bytes(X, order[first:last])
+        arranged = sorted(range(last - first), key=content.__getitem__)
+        order[first:last] = order[first:last][arranged]
+        changes = [content[a] != content[b] for a, b in itertools.pairwise(arranged)]
+        starts[first + 1 : last] = changes
     group = np.empty(n, dtype=np.intp)
     group[order] = np.cumsum(starts) - 1
     return order[starts], group

@@ -156,6 +156,12 @@ class Trained:
         compacted, kept = expansion.compact_with_rows()
         return cls(compacted, data.rows[rows][kept], **options)
 
+    def with_coefficients(self, coef: Array, intercept: Array) -> Trained:  # (m, k), (k,)
+        """The same vectors with other coefficients."""
+        dtype = self.expansion.coef.dtype
+        expansion = replace(self.expansion, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
+        return replace(self, expansion=expansion)
+
 
 def part_of_rows(X: Rows, rows: Array, precomputed: bool) -> Rows:
     """Some rows of X, and of a kernel matrix the same columns."""

@@ -172,22 +172,32 @@ class KernelEstimator(TrainedEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """The way from data to a fitted estimator, the same for all methods."""
+        with self._fitting(X, y, sample_weight) as progress:
+            data, run = self._prepared(X, y, sample_weight, progress)
+            run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
+            self._end(self._train(data, self._kernel_for(data), run), run)
+        return self
+
+    @contextmanager
+    def _fitting(self, X: Any, y: Any, sample_weight: Any) -> Iterator[FitProgress]:
+        """What is around every fit: it changes nothing if it fails, and tells its progress."""
         n_stages = None if self._stages is None else len(self._stages)
         progress = FitProgress(self, n_stages, X, y, sample_weight)
         with unchanged_on_failure(self), one_blas_thread(), progress:
-            data, known = self._training_set(X, y, sample_weight)
-            data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
-            run = Run(self, progress, known)
-            run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
-            trained = self._train(data, self._kernel_for(data), run)
-            vectors, iterations = (
-                count(trained.expansion.n_vectors, "vector"),
-                count(trained.n_iter, "iteration"),
-            )
-            run.say(f"done: {vectors} after {iterations}")
-            self._store(trained, self._readout(known, trained))
+            yield progress
             progress.finish()
-        return self
+
+    def _prepared(self, X: Any, y: Any, sample_weight: Any, progress: FitProgress) -> tuple[TrainingSet, Run]:
+        """The training set with equal rows merged, and the run it is for."""
+        data, known = self._training_set(X, y, sample_weight)
+        data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
+        return data, Run(self, progress, known)
+
+    def _end(self, trained: Trained, run: Run) -> None:
+        """Say what came of it, and become it."""
+        vectors, iterations = count(trained.expansion.n_vectors, "vector"), count(trained.n_iter, "iteration")
+        run.say(f"done: {vectors} after {iterations}")
+        self._store(trained, self._readout(run.known, trained))
 
     def _checked(self, X: Any, y: Any, **options: Any) -> Any:
         """X, or X and y, as training takes them."""

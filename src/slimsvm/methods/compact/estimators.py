@@ -22,7 +22,9 @@ from ...rounding import NUMBERS
 from ...rows import Array
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..chunked import AllRows, FitsInChunks
 from ..fitted import ProbabilitiesMixin
+from .every_row import on_every_row
 from .fitting import STAGES, CompactFit
 from .observations import of_mean_one
 from .plan import SOME_ROWS
@@ -45,13 +47,23 @@ _COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Compact(KernelEstimator):
+class Compact(FitsInChunks):
     """What both estimators share."""
 
     _stages = STAGES
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
         return as_kernel(self.kernel, 1.0, self.degree, self.coef0)  # its width is searched or learnt
+
+    def _loss_and_unit(self, data: TrainingSet) -> tuple[Any, Array, Array]:
+        """The loss, and what targets are divided by after what is taken off them."""
+        raise NotImplementedError
+
+    def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
+        loss, unit, centre = self._loss_and_unit(data)
+        return on_every_row(
+            self._train(data, kernel, run), loss, self.number, data, every, (unit, centre), run
+        )
 
     def fast_outputs(self, X: Array) -> Array:  # (n, n_outputs)
         """Outputs without any check of the input: a few microseconds for one row of a small model.
@@ -208,9 +220,14 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+    def _loss_and_unit(self, data: TrainingSet) -> tuple[Any, Array, Array]:
         # wrong labels matter less among many rows, and the squared hinge reached more on the large sets we tried
         loss = RoundedHinge() if data.n <= SOME_ROWS else SquaredHinge()
+        k = data.Y.shape[1]
+        return loss, np.ones(k), np.zeros(k)
+
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        loss = self._loss_and_unit(data)[0]
         score = None
         if self.scoring is not None:
             readout = label_readout(run.known)
@@ -306,20 +323,23 @@ scale, on_interrupt, verbose, random_state, n_jobs
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _loss_and_unit(self, data: TrainingSet) -> tuple[Any, Array, Array]:
+        share = of_mean_one(data.weight)[0] / data.n
+        centre = share @ data.Y
+        unit = np.sqrt(share @ np.square(data.Y - centre))
+        unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
+        if self.loss == "squared":
+            return Squared(), unit, centre
+        epsilon = self.epsilon / float(unit.mean())
+        return RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon))), unit, centre
+
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         if data.n < 2:
             raise ValueError(
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
             )
-        share = of_mean_one(data.weight)[0] / data.n
-        given, centre = data.Y, share @ data.Y
-        unit = np.sqrt(share @ np.square(data.Y - centre))
-        unit = np.where(unit > 1e-12 * np.maximum(np.abs(centre), 1e-300), unit, 1.0)
-        data = replace(data, Y=(data.Y - centre) / unit)
-        loss: Any = Squared()
-        if self.loss == "epsilon_insensitive":
-            epsilon = self.epsilon / float(unit.mean())
-            loss = RoundedInsensitive(epsilon, rounding=max(0.05, min(0.25, epsilon)))
+        loss, unit, centre = self._loss_and_unit(data)
+        given, data = data.Y, replace(data, Y=(data.Y - centre) / unit)
         score: Callable[[Array, Array], float] | None = None
         if self.scoring is not None:
             targets = given[:, 0] if run.known else given

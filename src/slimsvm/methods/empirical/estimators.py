@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ...chunks.statistics import Features
 from ...expansion import KernelExpansion
 from ...kernels import Kernel, Linear
 from ...losses import Hinge, SquaredHinge
@@ -21,8 +22,10 @@ from ...threads import n_threads, one_blas_thread
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, KernelEstimator, Run
+from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
 from .cholesky import SELECTIONS, Rule, as_rule
+from .every_row import machine_of_all_rows
 from .hinge_solvers import HINGE_SOLVERS, solve_hinge
 from .newton import solve_newton
 
@@ -52,7 +55,7 @@ def _check_memory(n: int, m: int) -> None:
 
 
 @documented
-class EmpiricalSVC(KernelClassifier):
+class EmpiricalSVC(FitsInChunks, KernelClassifier):
     r"""Support vector classifier in the reduced empirical feature space.
 
     Selects linearly independent training rows :math:`x_{i_1}, \dots, x_{i_N}` by a Cholesky factorisation with
@@ -194,6 +197,16 @@ class EmpiricalSVC(KernelClassifier):
             extras={"gap_": solution.residual},
         )
 
+    def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
+        _check_solver(self.solver, self.loss)
+        if self.vectors == "orthogonal":
+            vectors, support = _unit_vectors(kernel, data.X), None
+        else:
+            gram, select = data.gram(kernel, run.n_threads), as_rule(self.selection)
+            chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
+            vectors, support = data.vectors(chosen), data.rows[chosen]
+        return machine_of_all_rows(self, data, Features(kernel, vectors), support, run, every)
+
     def _select(self, data: TrainingSet, kernel: Kernel, run: Run) -> tuple[Any, Array, Array]:
         """Vectors, their features H (n, m), eq. (8), and their row numbers."""
         gram = data.gram(kernel, run.n_threads)
@@ -213,17 +226,23 @@ class EmpiricalSVC(KernelClassifier):
         return solve_hinge(problem, solver=self.solver, **options)
 
 
-def _unit_inputs(kernel: Kernel, X: Rows) -> tuple[Any, Array, None]:
-    """Unit vectors and the inputs themselves as features, eq. (13)."""
+def _unit_vectors(kernel: Kernel, X: Rows) -> Rows:  # (d, d)
+    """The unit vectors of the inputs, dense or CSR as X is."""
     if not isinstance(kernel, Linear):
         raise ValueError(
             "vectors='orthogonal' needs kernel='linear': only there the inputs are the features."
         )
     d = X.shape[1]
-    _check_memory(X.shape[0], d)
-    if sparse.issparse(X):
-        return sparse.eye_array(d, format="csr", dtype=X.dtype), X.toarray().astype(np.float64), None
-    return np.eye(d, dtype=X.dtype), X.astype(np.float64), None
+    return (
+        sparse.eye_array(d, format="csr", dtype=X.dtype) if sparse.issparse(X) else np.eye(d, dtype=X.dtype)
+    )
+
+
+def _unit_inputs(kernel: Kernel, X: Rows) -> tuple[Any, Array, None]:
+    """Unit vectors and the inputs themselves as features, eq. (13)."""
+    vectors = _unit_vectors(kernel, X)
+    _check_memory(X.shape[0], X.shape[1])
+    return vectors, (X.toarray() if sparse.issparse(X) else X).astype(np.float64), None
 
 
 @documented

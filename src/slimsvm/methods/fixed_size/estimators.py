@@ -8,10 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ...chunks.coefficients import least_squares
+from ...chunks.statistics import Features
 from ...kernels import Kernel
 from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
 from .entropy import select_by_entropy
 
@@ -36,8 +39,24 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     return Trained.on_rows(data, kernel, coef, intercept, chosen=chosen)
 
 
+class FixedSize(FitsInChunks):
+    """What both estimators share."""
+
+    n_vectors: int
+    C: float
+
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
+
+    def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
+        chosen = select_by_entropy(data.gram(kernel, run.n_threads), min(self.n_vectors, data.n), run.rng)
+        features = Features(kernel, data.vectors(chosen))
+        solved = least_squares(every.passes, features, every.targets, 1.0 / self.C, in_function_space=True)
+        return Trained.on_rows(data, kernel, solved.coef, solved.intercept, chosen=chosen)
+
+
 @documented
-class FixedSizeLSSVC(KernelClassifier):
+class FixedSizeLSSVC(FixedSize, KernelClassifier):
     r"""Fixed-size least-squares classifier: vectors of large entropy, the machine solved in the primal.
 
     On vectors P chosen for their quadratic Renyi entropy, without a look at the labels, it minimises
@@ -118,12 +137,9 @@ class FixedSizeLSSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        return train(self, data, kernel, run)
-
 
 @documented
-class FixedSizeLSSVR(KernelRegressor):
+class FixedSizeLSSVR(FixedSize, KernelRegressor):
     """Fixed-size least-squares regression: as `FixedSizeLSSVC`, with targets in place of labels.
 
     Parameters
@@ -187,6 +203,3 @@ class FixedSizeLSSVR(KernelRegressor):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        return train(self, data, kernel, run)

@@ -11,12 +11,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ...chunks.sample import Size
 from ...expansion import KernelExpansion
 from ...kernels import Kernel
 from ...problem import KernelGram
 from ...rows import Array, cast
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
 from .columns import ColumnCache
 from .path import GreedyPath, Output
@@ -109,8 +111,18 @@ def _has_path(model: Any) -> bool:
     return "path_" in vars(model) or "expansion_" not in vars(model)
 
 
-class GreedyMixin:
-    """The smaller machines a fit passed through."""
+class Greedy(FitsInChunks):
+    """What both estimators share: the fit, and the smaller machines it passed through."""
+
+    # the machine is one of its vectors alone: other rows are only candidates, and 2^18 of them offer what more would
+    _sample_size = Size(rows=2**18)
+    _sample_stands_for_all = False
+
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
+
+    def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
+        return self._train(data, kernel, run)
 
     @available_if(_has_path)  # type: ignore[untyped-decorator]
     def expansion_at(self: Any, max_vectors: int) -> KernelExpansion:
@@ -131,7 +143,7 @@ class GreedyMixin:
 
 
 @documented
-class GreedyLSSVC(GreedyMixin, KernelClassifier):
+class GreedyLSSVC(Greedy, KernelClassifier):
     r"""Least-squares support vector classifier on few vectors, added one at a time (FSALS-SVM, PFSALS-SVM).
 
     For each output and its vectors P it minimises the dual of the least-squares machine,
@@ -253,7 +265,7 @@ class GreedyLSSVC(GreedyMixin, KernelClassifier):
 
 
 @documented
-class GreedyLSSVR(GreedyMixin, KernelRegressor):
+class GreedyLSSVR(Greedy, KernelRegressor):
     r"""Least-squares support vector regression on few vectors, added one at a time (FSALS and PFSALS).
 
     As `GreedyLSSVC`, with targets in place of labels: the search starts from their mean and ends when every
@@ -343,6 +355,3 @@ class GreedyLSSVR(GreedyMixin, KernelRegressor):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        return train(self, data, kernel, run)

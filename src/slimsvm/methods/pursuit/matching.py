@@ -8,10 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from ...chunks.coefficients import least_squares
+from ...chunks.sample import Size
+from ...chunks.statistics import Features
 from ...kernels import Kernel
 from ...progress import tell
 from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
+from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
 from .search import Pursuit, PursuitRule
 from .solution import PURSUIT_CONSTRAINTS, trained
@@ -47,8 +51,27 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     return trained(data, gram, part_rows, chosen, penalty, False, extras)
 
 
+class MatchingPursuit(FitsInChunks):
+    """What both estimators share."""
+
+    C: float | None
+
+    # a step without candidates looks at all pairs of rows
+    _sample_size = Size(rows=2**14)
+
+    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        return train(self, data, kernel, run)
+
+    def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
+        found = self._train(data, kernel, run)
+        features = Features(kernel, found.expansion.vectors)
+        penalty = 0.0 if self.C is None else 1.0 / self.C
+        solved = least_squares(every.passes, features, every.targets, penalty, in_function_space=False)
+        return found.with_coefficients(solved.coef, solved.intercept)
+
+
 @documented
-class MatchingPursuitSVC(KernelClassifier):
+class MatchingPursuitSVC(MatchingPursuit, KernelClassifier):
     r"""Kernel matching pursuit: least squares on vectors added one at a time (KMP).
 
     Over `max_vectors` training rows P, chosen greedily, it minimises
@@ -144,12 +167,9 @@ class MatchingPursuitSVC(KernelClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        return train(self, data, kernel, run)
-
 
 @documented
-class MatchingPursuitSVR(KernelRegressor):
+class MatchingPursuitSVR(MatchingPursuit, KernelRegressor):
     """Kernel matching pursuit for regression (KMP): as `MatchingPursuitSVC`, with targets for labels.
 
     Parameters
@@ -228,6 +248,3 @@ class MatchingPursuitSVR(KernelRegressor):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
-        return train(self, data, kernel, run)
