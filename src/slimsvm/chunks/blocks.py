@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_sample_weight,
     _get_feature_names,
     check_array,
     check_consistent_length,
@@ -93,8 +92,12 @@ def _checked(X: Any, y: Any, sample_weight: Any, name: str, *, classify: bool) -
         y = check_array(y, ensure_2d=False, dtype=np.float64, ensure_min_samples=0, input_name="y")
     check_consistent_length(X, y)
     weight = np.ones(n)
-    if sample_weight is not None and n:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if sample_weight is not None:  # in a chunk they may all be zero
+        weight = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, ensure_min_samples=0, input_name="sample_weight"
+        )  # fmt: skip
+        if weight.shape != (n,) or (weight < 0).any():
+            raise ValueError(f"sample_weight must have {n} entries, one for each row, none of them negative.")
     numbers = np.flatnonzero(weight > 0)
     if len(numbers) < n:
         X, y, weight = X[numbers], y[numbers], weight[numbers]

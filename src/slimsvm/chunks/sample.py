@@ -143,13 +143,14 @@ class Survey:
 def survey(passes: Passes, size: Size, *, classify: bool) -> Survey:
     """Count the rows, find the classes, draw a sample."""
     return passes.run(
-        partial(_survey_of, size, classify=classify),
-        partial(_merged, size, classify=classify),
+        partial(survey_of, size, classify=classify),
+        partial(merged_surveys, size, classify=classify),
         "counting rows",
     )
 
 
-def _survey_of(size: Size, block: Block, *, classify: bool) -> Survey:
+def survey_of(size: Size, block: Block, *, classify: bool) -> Survey:
+    """What there is in a chunk."""
     X = block.X
     labels, totals = np.empty(0), np.array([block.weight.sum()])
     if classify:
@@ -159,7 +160,8 @@ def _survey_of(size: Size, block: Block, *, classify: bool) -> Survey:
     return Survey(block.n_rows, block.name, X.shape[1], block.columns, labels, totals, sample)
 
 
-def _merged(size: Size, a: Survey, b: Survey, *, classify: bool) -> Survey:
+def merged_surveys(size: Size, a: Survey, b: Survey, *, classify: bool) -> Survey:
+    """Two surveys as one."""
     if a.n_features != b.n_features:
         raise DataFormatError(
             f"{b.name} has {b.n_features} features, but {a.name} has {a.n_features}; all chunks must have the same."
@@ -184,12 +186,12 @@ def _merged(size: Size, a: Survey, b: Survey, *, classify: bool) -> Survey:
         totals = np.zeros(len(labels))
         for part in (a, b):
             totals[np.searchsorted(labels, part.labels)] += part.totals
-    both = _joined(a.sample, b.sample, a.n_rows).merged()
+    both = joined_samples(a.sample, b.sample, a.n_rows).merged()
     sample = both.cut(size.most(both.X), classify=classify)
     return Survey(a.n_rows + b.n_rows, a.name, a.n_features, a.columns, labels, totals, sample)
 
 
-def _joined(a: Sample, b: Sample, before: int) -> Sample:
+def joined_samples(a: Sample, b: Sample, before: int) -> Sample:
     """The rows of both; those of b come after so many others."""
     dtype = np.result_type(a.X.dtype, b.X.dtype)
     if sparse.issparse(a.X) or sparse.issparse(b.X):

@@ -42,6 +42,7 @@ def refine_in_batches(
     n_epochs: int,
     rng: np.random.Generator,
     n_threads: int = 1,
+    rate: float = 1.0,
     progress: Callable[[int], None] | None = None,
 ) -> RbfModel:
     """Move vectors, coefficients, intercept and widths; the step falls to zero along a cosine.
@@ -51,6 +52,8 @@ def refine_in_batches(
     widths : {"fixed", "one", "per_feature"}
     n_epochs : int
         Passes over the rows.
+    rate : float
+        Factor on all steps.
     progress : callable or None
         Called with the number of each finished epoch.
     """
@@ -102,7 +105,7 @@ def refine_in_batches(
                 in_widths = sum(part[4] for part in parts) if moving.size else moving
                 gradient.append(in_widths.sum(keepdims=True) if widths == "one" else in_widths)
                 done = epoch * n_batches + b + 1
-                adam.step(gradient, cosine(done, n_epochs * n_batches, WARM_UP))
+                adam.step(gradient, rate * cosine(done, n_epochs * n_batches, WARM_UP))
             if progress is not None:
                 progress(epoch + 1)
     T, intercept, Z, moved = variables

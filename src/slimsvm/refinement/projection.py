@@ -220,6 +220,7 @@ def refine_map_in_batches(
     n_steps: int,
     rng: np.random.Generator,
     n_threads: int = 1,
+    rate: float = 1.0,
     progress: Callable[[float], None] | None = None,
 ) -> ProjectedModel:
     """Move everything by random batches (Adam); the step falls to zero along a cosine.
@@ -231,6 +232,8 @@ def refine_map_in_batches(
     ----------
     n_steps : int
         Batches of BATCH_ROWS rows; large models take larger batches, and fewer of them.
+    rate : float
+        Factor on all steps.
     progress : callable or None
         Called now and then with the share that is done.
     """
@@ -280,7 +283,7 @@ def refine_map_in_batches(
                 sum(part[i] for part in parts) for i in (1, 2, 3, 4)
             )
             gradients = [in_matrix + decay * matrix, in_vectors, basis @ in_coef + penalty * T, in_intercept]
-            adam.step(gradients, cosine(done, n_steps, warm_up))
+            adam.step(gradients, rate * cosine(done, n_steps, warm_up))
             if progress is not None and done % max(1, n_steps // TOLD) == 0:
                 progress(done / n_steps)
     found = [part.astype(np.float64) for part in variables]

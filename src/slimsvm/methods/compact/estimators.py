@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.metrics import get_scorer_names
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,36 +18,21 @@ from ...losses import Squared, SquaredHinge
 from ...probability import Probability
 from ...readout import ValueReadout, label_readout
 from ...refinement import RoundedHinge, RoundedInsensitive
-from ...rounding import NUMBERS
 from ...rows import Array
 from ...training import Trained, TrainingSet
-from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
-from ..chunked import AllRows, FitsInChunks
+from ..base import KernelClassifier, KernelRegressor, Run
+from ..chunked import AllRows
 from ..fitted import ProbabilitiesMixin
+from .constraints import COMPACT_CONSTRAINTS
 from .every_row import on_every_row
 from .fitting import STAGES, CompactFit
 from .observations import of_mean_one
+from .online import GoesOn
 from .plan import SOME_ROWS
 from .scoring import score_by
 
-_COMPACT_CONSTRAINTS: dict[str, list[Any]] = {
-    "max_vectors": [Interval(Integral, 1, None, closed="left"), None],
-    "max_bytes": [Interval(Integral, 1, None, closed="left"), None],
-    "max_latency_us": [Interval(Real, 0, None, closed="neither"), None],
-    "C": [Interval(Real, 0, None, closed="neither"), None],
-    "gamma": [*KernelEstimator._parameter_constraints["gamma"], None],
-    "metric": [StrOptions({"one", "per_feature", "linear", "auto"})],
-    "rank": [Interval(Integral, 1, None, closed="left"), None],
-    "refine": ["boolean"],
-    "scale": ["boolean"],
-    "number": [StrOptions(set(NUMBERS)), None],
-    "scoring": [StrOptions(set(get_scorer_names())), callable, None],
-    "on_interrupt": [StrOptions({"raise", "keep"})],
-    "verbose": ["verbose"],
-}
 
-
-class Compact(FitsInChunks):
+class Compact(GoesOn):
     """What both estimators share."""
 
     _stages = STAGES
@@ -55,9 +40,10 @@ class Compact(FitsInChunks):
     def _kernel_for(self, data: TrainingSet) -> Kernel:
         return as_kernel(self.kernel, 1.0, self.degree, self.coef0)  # its width is searched or learnt
 
-    def _loss_and_unit(self, data: TrainingSet) -> tuple[Any, Array, Array]:
-        """The loss, and what targets are divided by after what is taken off them."""
-        raise NotImplementedError
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        found = super()._fit(X, y, sample_weight)
+        self._stream = None  # what partial_fit has seen
+        return found
 
     def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
         loss, unit, centre = self._loss_and_unit(data)
@@ -140,6 +126,9 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     class_weight : dict, "balanced" or None, default=None
         Counts in training and in all comparisons on held-out rows. `predict_proba` is fitted with it too: its
         probabilities are those of data in which the classes have these weights.
+    warm_start : bool or fitted model, default=False
+        Whether a fit begins with the vectors and the metric of this estimator's last one, or of another model: they are
+        moved for the new rows, and their number stays; nothing is searched for.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does: KeyboardInterrupt leaves `fit` and the estimator is as it was, or the best model so far is
         kept, with a ConvergenceWarning (before there is one, "keep" raises too).
@@ -174,7 +163,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
-        **_COMPACT_CONSTRAINTS,
+        **COMPACT_CONSTRAINTS,
     }
 
     def __init__(
@@ -195,6 +184,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         coef0: float = 0.0,
         scale: bool = True,
         class_weight: Any = None,
+        warm_start: Any = False,
         on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = None,
@@ -215,6 +205,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         self.coef0 = coef0
         self.scale = scale
         self.class_weight = class_weight
+        self.warm_start = warm_start
         self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
@@ -227,6 +218,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         return loss, np.ones(k), np.zeros(k)
 
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
+        if (start := self._start()) is not None:
+            return self._trained_from(start, data, run)
         loss = self._loss_and_unit(data)[0]
         score = None
         if self.scoring is not None:
@@ -237,6 +230,28 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         if held is not None:
             probability = fit_softmax(held.outputs, data.codes[held.rows], per_row(held.weight))
         return replace(trained, probability=probability)
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go on with more rows, in memory that does not grow with their number.
+
+        A sample of all rows so far, of 65,536 at most and 64 MiB, is kept to remember them by. The model is searched
+        for anew each time the rows have doubled, as long as all are in the sample; after that it keeps its size and is
+        moved for the new rows and some of the sample.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like or None
+            All classes, in the first call; needed where its rows do not show them all.
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, classes, sample_weight)
 
     @property
     def probability_(self) -> Probability:
@@ -252,7 +267,7 @@ class CompactSVR(Compact, KernelRegressor):
     Parameters
     ----------
     max_vectors, max_bytes, max_latency_us, C, gamma, metric, rank, number, scoring, refine, kernel, degree, coef0, \
-scale, on_interrupt, verbose, random_state, n_jobs
+scale, warm_start, on_interrupt, verbose, random_state, n_jobs
         As in `CompactSVC`; C counts targets in units of their standard deviation.
     loss : {"squared", "epsilon_insensitive"}, default="squared"
     epsilon : float, default=0.1
@@ -273,7 +288,7 @@ scale, on_interrupt, verbose, random_state, n_jobs
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelRegressor._parameter_constraints,
-        **_COMPACT_CONSTRAINTS,
+        **COMPACT_CONSTRAINTS,
         "loss": [StrOptions({"squared", "epsilon_insensitive"})],
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
@@ -297,6 +312,7 @@ scale, on_interrupt, verbose, random_state, n_jobs
         degree: int = 3,
         coef0: float = 0.0,
         scale: bool = True,
+        warm_start: Any = False,
         on_interrupt: str = "raise",
         verbose: int = 0,
         random_state: Any = None,
@@ -318,6 +334,7 @@ scale, on_interrupt, verbose, random_state, n_jobs
         self.degree = degree
         self.coef0 = coef0
         self.scale = scale
+        self.warm_start = warm_start
         self.on_interrupt = on_interrupt
         self.verbose = verbose
         self.random_state = random_state
@@ -338,6 +355,8 @@ scale, on_interrupt, verbose, random_state, n_jobs
             raise ValueError(
                 "CompactSVR needs at least two different rows to hold some out, got n_samples = 1 of them."
             )
+        if (start := self._start()) is not None:
+            return self._trained_from(start, data, run)
         loss, unit, centre = self._loss_and_unit(data)
         given, data = data.Y, replace(data, Y=(data.Y - centre) / unit)
         score: Callable[[Array, Array], float] | None = None
@@ -349,3 +368,19 @@ scale, on_interrupt, verbose, random_state, n_jobs
                 return of_values(outputs * unit + centre, rows)
 
         return CompactFit(self, data, loss, run, (unit, centre), score).train()[0]
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Go on with more rows, as `CompactSVC.partial_fit` does.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+        y : array-like of shape (n,) or (n, n_targets)
+        sample_weight : array-like of shape (n,) or None
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, y, None, sample_weight)
