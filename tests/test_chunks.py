@@ -22,6 +22,7 @@ from slimsvm import (
     MatchingPursuitSVC,
     MatchingPursuitSVR,
 )
+from slimsvm.chunks import coefficients, passes
 from slimsvm.chunks.passes import LocalPasses
 from slimsvm.chunks.sample import Size, survey
 from slimsvm.datasets import make_banana, make_ringnorm
@@ -310,3 +311,12 @@ def test_a_reader_must_give_the_same_chunks_each_time(many, monkeypatch):
     with pytest.raises(ValueError, match="3 chunks in the first pass and 2 in this one"):
         model.fit_chunks(reader)
     assert model.expansion_ is before
+
+
+def test_kernel_values_that_are_too_many_to_be_held_change_nothing(classes, monkeypatch):
+    X, y = classes
+    model = FixedSizeLSSVC(n_vectors=15, random_state=0)
+    expected = clone(model).fit(X, y).decision_function(X)
+    monkeypatch.setattr(coefficients, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(passes, "HELD_ROWS", 100)
+    np.testing.assert_allclose(clone(model).fit(X, y).decision_function(X), expected, atol=1e-9)

@@ -8,12 +8,14 @@ from functools import partial
 import numpy as np
 from scipy import linalg
 
+from ..kernels import Kernel
 from ..linalg import cholesky_factor
 from ..losses import SquaredHinge
 from ..problem import Status
 from ..refinement import RoundedHinge, SmoothLoss, minimise
 from ..rows import Array
-from .passes import Passes
+from ..training import TrainingSet
+from .passes import HeldPasses, Passes
 from .statistics import (
     Features,
     LossSums,
@@ -30,6 +32,8 @@ FIRST_ROUNDING, SHARPER, LEAST_ROUNDING = 0.5, 0.5, 1e-8
 SMALL_STEP = 1e-3
 # Lengths of a step that are tried at once where the whole one does not lower the objective.
 LENGTHS = 0.5 ** np.arange(1, 13)
+# Kernel values of all rows with all vectors that are held at once where all rows are in memory.
+WHOLE_BYTES = 2**28
 # The most passes of Newton's method.
 MOST_PASSES = 200
 # Steps of L-BFGS on smooth losses: where rows of the sample say how the loss bends, a few are enough.
@@ -74,6 +78,17 @@ def least_squares(
     factor = cholesky_factor(sums.products + penalty * own)
     coef = linalg.cho_solve((factor, True), sums.right, check_finite=False)
     return Solved(coef, sums.mean - sums.means @ coef)
+
+
+def least_squares_of_rows(
+    data: TrainingSet, kernel: Kernel, chosen: Array, penalty: float, *, in_function_space: bool
+) -> Solved | None:
+    """The same for rows that are in memory, where their kernel values are too many to be; None where they are not."""
+    if data.precomputed or 8 * data.n * len(chosen) <= WHOLE_BYTES:
+        return None
+    features = Features(kernel, data.vectors(chosen))
+    passes = HeldPasses(data.X, data.Y, data.weight)
+    return least_squares(passes, features, Targets(), penalty, in_function_space=in_function_space)
 
 
 def smooth(

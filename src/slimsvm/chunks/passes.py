@@ -8,11 +8,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from ..progress import tell
+from ..rows import Array, Rows
 from ..threads import one_blas_thread
 from .blocks import Block, Reader, read
 
 T = TypeVar("T")
+
+# Rows of a part of what is in memory.
+HELD_ROWS = 2**16
 
 
 class Passes(Protocol):
@@ -67,6 +73,38 @@ def merged(merge: Callable[[T, T], T], first: T | None, second: T | None) -> T |
     if first is None or second is None:
         return second if first is None else first
     return merge(first, second)
+
+
+class HeldPasses:
+    """Passes over the rows of a training set, which are in memory: only their kernel values are too many for it.
+
+    Parameters
+    ----------
+    X : array or CSR of shape (n, d)
+    Y : array of shape (n, k)
+    weight : array of shape (n,)
+    """
+
+    def __init__(self, X: Rows, Y: Array, weight: Array) -> None:
+        self._X, self._Y, self._weight = X, Y, weight
+
+    def run(self, function: Callable[[Block], T], merge: Callable[[T, T], T], what: str) -> T:
+        """As `Passes` says."""
+        n = len(self._weight)
+
+        def parts() -> Iterator[T]:
+            for start in range(0, n, HELD_ROWS):
+                rows = slice(start, min(n, start + HELD_ROWS))
+                weight = self._weight[rows]
+                numbers = np.arange(len(weight))
+                yield function(
+                    Block(self._X[rows], self._Y[rows], weight, numbers, len(weight), f"rows from {start}")
+                )
+                tell(what, rows.stop, n)
+
+        found = fold(parts(), merge)
+        assert found is not None
+        return found
 
 
 class LocalPasses:

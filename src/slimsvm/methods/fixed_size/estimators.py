@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ...chunks.coefficients import least_squares
+from ...chunks.coefficients import least_squares, least_squares_of_rows
 from ...chunks.statistics import Features
 from ...kernels import Kernel
 from ...solvers.primal import primal_solution
@@ -28,12 +28,16 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     """Choose vectors by entropy and solve in the primal."""
     gram = data.gram(kernel, run.n_threads)
     chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), run.rng)
+    penalty = 1.0 / model.C
+    solved = least_squares_of_rows(data, kernel, chosen, penalty, in_function_space=True)
+    if solved is not None:
+        return Trained.on_rows(data, kernel, solved.coef, solved.intercept, chosen=chosen)
     coef, intercept = primal_solution(
         gram.block(chosen, np.arange(gram.n)),
         gram.block(chosen, chosen),
         data.Y,
         data.weight,
-        1.0 / model.C,
+        penalty,
         in_function_space=True,
     )
     return Trained.on_rows(data, kernel, coef, intercept, chosen=chosen)
