@@ -106,22 +106,26 @@ class KernelGram:
                 f"{gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' of "
                 "LSSVC and LSSVR), or fewer rows."
             )
-        K = self.kernel(self._rows, self._vectors, n_threads=self.n_threads)
-        check_finite(K)
-        return K
+        return self._checked(self._vectors)
 
     def column(self, i: int) -> Array:  # (n,)
         """One column of the matrix."""
         if self.is_held:
             column: Array = self.dense[:, i]
             return column
-        return self.kernel(self._rows, self._vectors[i : i + 1], n_threads=self.n_threads)[:, 0]
+        return self._checked(self._vectors[i : i + 1])[:, 0]
 
     def columns(self, indices: Array) -> Array:  # (n, len(indices))
         """Several columns of the matrix."""
         if self.is_held:
             return self.dense[:, indices]
-        return self.kernel(self._rows, self._vectors[indices], n_threads=self.n_threads)
+        return self._checked(self._vectors[indices])
+
+    def _checked(self, vectors: Rows) -> Array:  # (n, m)
+        """Kernel values of all rows with these vectors, which must be finite."""
+        K = self.kernel(self._rows, vectors, n_threads=self.n_threads)
+        check_finite(K)
+        return K
 
     def block(self, rows: Array, columns: Array) -> Array:  # (len(rows), len(columns))
         """The entries at these rows and columns."""
@@ -141,7 +145,10 @@ class KernelGram:
 
     def diagonal(self) -> Array:  # (n,)
         """The diagonal of the matrix."""
-        return self.kernel.diag(self._rows)
+        with np.errstate(over="ignore"):
+            diagonal = self.kernel.diag(self._rows)
+        check_finite(diagonal)
+        return diagonal
 
     def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
         if self.is_held:

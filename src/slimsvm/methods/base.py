@@ -31,6 +31,9 @@ from ..words import count
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
 from .progress import CallbackSupportMixin, FitProgress
 
+# The largest size of a target, by the dtype of the model; its inverse is the smallest. Fourth powers of targets, which
+# the marginal likelihood needs, then are numbers in float64, and in float32 coefficients a million times as large.
+LARGEST_TARGET = {"float64": 1e60, "float32": 1e30}
 # What stays of a fitted estimator when its model is replaced by a smaller one.
 KEPT = ("n_features_in_", "feature_names_in_", "n_iter_", "readout_")
 
@@ -228,7 +231,26 @@ def checked_weight(sample_weight: Any, X: Rows) -> Array:
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not (weight > 0).any():
         raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
+    with np.errstate(over="ignore"):
+        usable = weight.max() >= np.finfo(np.float64).tiny and np.isfinite(weight.sum())
+    if not usable:
+        raise ValueError(
+            f"sample_weight is too {'small' if weight.max() < 1 else 'large'} to be added up and divided by (the "
+            f"largest is {weight.max():.3g}); divide it by its largest entry, and multiply C by that."
+        )
     return weight
+
+
+def check_targets(Y: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse targets whose squares, which every method adds up, are out of the range of numbers."""
+    largest, limit = float(np.abs(Y).max(initial=0.0)), LARGEST_TARGET[dtype.name]
+    if 0 < largest < 1 / limit or largest > limit:
+        small = largest < 1
+        raise ValueError(
+            f"y is too {'small' if small else 'large'} to be trained on in {dtype}: the entry of largest size is "
+            f"{largest:.3g}, and it must be between {1 / limit:.0e} and {limit:.0e}; divide y by its scale, as "
+            "sklearn.compose.TransformedTargetRegressor does with a MaxAbsScaler."
+        )
 
 
 class _FitsMixin:
@@ -319,6 +341,7 @@ class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator
         weight = checked_weight(sample_weight, X)
         rows = np.flatnonzero(weight > 0)
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[rows]
+        check_targets(Y, X.dtype)
         data = TrainingSet(
             X=part_of_rows(X, rows, self._is_precomputed),
             Y=Y,

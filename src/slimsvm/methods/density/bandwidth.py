@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from ...kernels.distances import squared_distances
 from ...progress import tell
 from ...rows import Array, Rows, block_slices, squared_norms
 from .mixture_support import SparseMixture
@@ -32,16 +33,6 @@ STEP = math.sqrt(2.0)
 PATIENCE = 2
 # Seed of the direction along which rows are drawn; any fixed number serves.
 _DIRECTION_SEED = 20100601
-
-
-def squared_distances(X: Rows, Z: Rows) -> Array:  # (n, d), (m, d) -> (n, m)
-    """Squared distances, after centring where both are dense: large offsets would cost digits."""
-    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
-        centre = Z.mean(axis=0)
-        X, Z = X - centre, Z - centre
-    products = X @ Z.T
-    products = products.toarray() if hasattr(products, "toarray") else np.asarray(products)
-    return np.maximum(squared_norms(X)[:, None] + squared_norms(Z)[None, :] - 2.0 * products, 0.0)
 
 
 def mixture_log_density(X: Rows, Z: Rows, weights: Array, bandwidth: float) -> Array:  # (n,)

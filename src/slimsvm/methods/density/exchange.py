@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...kernels.distances import squared_distances
 from ...problem import KernelGram
 from ...progress import tell
-from ...rows import Array, Rows, block_slices, dense, squared_norms
+from ...rows import Array, Rows, block_slices, dense
 from .mixture import SMALLEST_DENSITY
 
 # What a vector costs.
@@ -164,11 +165,10 @@ def _means(X: Rows, pull: Array) -> Array:  # (n, d), (n, m) -> (m, d)
 
 def _nearest(X: Rows, points: Array, k: int = 1) -> Array:  # (k, m)
     """The k rows nearest to each point."""
-    norms = squared_norms(X)
     k = min(k, X.shape[0])
     found = np.empty((k, len(points)), dtype=np.intp)
     for block in block_slices(len(points), 8 * X.shape[0]):
-        far = norms[:, None] - 2.0 * np.asarray(X @ points[block].T)
+        far = squared_distances(X, points[block])
         if k == 1:
             found[0, block] = far.argmin(axis=0)
         else:

@@ -155,7 +155,9 @@ def covering(gram: KernelGram, first: int) -> Array:
 
 def most_central(X: Rows, weight: Array) -> int:
     """The row nearest to the mean: one that depends neither on the order of the rows nor on their origin."""
-    mean = np.asarray(weight @ X / weight.sum())
+    # in a unit that is a power of two no bit changes, and no square is too large
+    X = np.ldexp(1.0, -int(np.frexp(float(abs(X).max()))[1])) * X.astype(np.float64)
+    mean = np.asarray((weight / weight.sum()) @ X)
     if isinstance(X, np.ndarray):
         return int(np.square(X - mean).sum(axis=1).argmin())
     return int((X.power(2).sum(axis=1) - 2.0 * (X @ mean)).argmin())

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...expansion import KernelExpansion
-from ...kernels import Kernel, Linear
+from ...kernels import Kernel, Linear, outputs_that_fit
 from ...losses import Hinge, SquaredHinge
 from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, check_finite
 from ...readout import FeaturesReadout, Readout
@@ -370,7 +370,8 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         f = self.expansion_
         if not hasattr(self, "factor_"):  # reduced
             return f(X, n_threads=n_threads(self.n_jobs))
-        H = f.kernel(X, f.vectors, n_threads=n_threads(self.n_jobs))
+        with np.errstate(over="ignore"):
+            H = outputs_that_fit(f.kernel(X, f.vectors, n_threads=n_threads(self.n_jobs)), X, f.kernel)
         if (f.coef == np.eye(f.n_vectors)).all():
             return H
         with one_blas_thread():

@@ -16,7 +16,7 @@ from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from ...losses import Hinge, SquaredHinge
 from ...problem import KernelGram, Problem, Solution, Status, unusable_kernel_values
 from ...progress import tell
-from ...rows import scale_columns, squared_norms
+from ...rows import dense_if_crowded, scale_columns, squared_norms
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, Run
@@ -160,7 +160,7 @@ class FullSVC(KernelClassifier):
 
     def _as_libsvm(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> tuple[Any, dict[str, Any]]:
         """The rows and kernel options that make scikit-learn's SVC solve this problem."""
-        X = gram.X
+        X = dense_if_crowded(gram.X)  # libsvm's two ways to add up differ in their last digits
         if self.loss == "hinge":
             if isinstance(kernel, RBF):
                 with np.errstate(over="ignore"):
