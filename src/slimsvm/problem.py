@@ -23,6 +23,8 @@ from .words import count
 
 # The largest n x n matrix held in memory; larger ones are worked through in blocks of columns.
 DENSE_LIMIT_BYTES = 2 * 2**30
+# Solvers multiply kernel values with each other and add up the products.
+LARGEST_KERNEL_VALUE = 1e100
 
 
 def gigabytes(size: float) -> str:
@@ -39,11 +41,15 @@ def unusable_kernel_values(what: str) -> ValueError:
 
 
 def check_finite(K: Array, of: str = "X") -> None:
-    """Refuse kernel values that overflowed."""
+    """Refuse kernel values that overflowed, or whose products would."""
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(K.sum())  # needs no second array, and is mostly all it takes
-    if not (finite or np.isfinite(K).all()):
+        total = np.abs(K.sum())  # needs no second array, and is mostly all it takes
+    if total <= LARGEST_KERNEL_VALUE:
+        return
+    if not np.isfinite(K).all():
         raise unusable_kernel_values(f"{of} are not finite")
+    if np.abs(K).max() > LARGEST_KERNEL_VALUE:
+        raise unusable_kernel_values(f"{of} are too large (above {LARGEST_KERNEL_VALUE:.0e})")
 
 
 class Gram(Protocol):

@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from ..expansion import KernelExpansion
-from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
+from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_gamma
 from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
@@ -34,6 +34,8 @@ from .progress import CallbackSupportMixin, FitProgress
 # The largest size of a target, by the dtype of the model; its inverse is the smallest. Fourth powers of targets, which
 # the marginal likelihood needs, then are numbers in float64, and in float32 coefficients a million times as large.
 LARGEST_TARGET = {"float64": 1e60, "float32": 1e30}
+# Squares of smaller entries lose their digits, or vanish.
+SMALLEST_ENTRY = 1e-140
 # What stays of a fitted estimator when its model is replaced by a smaller one.
 KEPT = ("n_features_in_", "feature_names_in_", "n_iter_", "readout_")
 
@@ -221,7 +223,20 @@ class KernelEstimator(TrainedEstimator):
             gamma = resolve_gamma(self.gamma, data.X, data.weight)
             if isinstance(gamma, np.ndarray) and len(gamma) != data.X.shape[1]:
                 raise ValueError(f"gamma has {len(gamma)} entries, but X has {data.X.shape[1]} features.")
-        return as_kernel(self.kernel, gamma, self.degree, self.coef0)
+        kernel = as_kernel(self.kernel, gamma, self.degree, self.coef0)
+        if isinstance(kernel, Linear):
+            check_products(data.X)
+        return kernel
+
+
+def check_products(X: Rows) -> None:
+    """Refuse rows all of whose products vanish."""
+    largest = max(abs(float(X.max())), abs(float(X.min())))
+    if 0 < largest < SMALLEST_ENTRY:
+        raise ValueError(
+            f"X has entries so small (the largest is {largest:.3g}) that their products vanish; divide X by its scale "
+            "(sklearn.preprocessing.MaxAbsScaler does)."
+        )
 
 
 def checked_weight(sample_weight: Any, X: Rows) -> Array:

@@ -64,11 +64,17 @@ def spread_rows(X: Rows, count: int) -> Array:
 def deviation(X: Rows, weight: Array) -> float:
     """Root of the mean variance of the features."""
     total = float(weight.sum())
-    mean = np.asarray(weight @ X / total)
-    if isinstance(X, np.ndarray):
-        second = float(weight @ np.square(X - mean).sum(axis=1)) / total
-    else:
-        second = float(weight @ squared_norms(X)) / total - float(mean @ mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.asarray(weight @ X / total)
+        if isinstance(X, np.ndarray):
+            second = float(weight @ np.square(X - mean).sum(axis=1)) / total
+        else:
+            second = float(weight @ squared_norms(X)) / total - float(mean @ mean)
+    if not math.isfinite(second):
+        raise ValueError(
+            "X has entries so large that its variance, and with it the bandwidth, overflows; divide X by its scale "
+            "(sklearn.preprocessing.MaxAbsScaler does), or give bandwidth as a number."
+        )
     return math.sqrt(max(second, 0.0) / X.shape[1])
 
 
