@@ -128,6 +128,24 @@ def test_rows_so_small_that_squares_vanish(name, factor):
         fit(name, X * factor, y, **({"kernel": "rbf"} if has(name, "kernel") else {}))
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if has(name, "kernel")])
+def test_rows_whose_products_vanish_are_refused(name):
+    """SVC: predicts the majority and says nothing."""
+    X, y, _, _ = data(name, n=20)
+    with pytest.raises(ValueError, match=r"so small .* that their products vanish; divide X by its scale"):
+        fit(name, X * 1e-160, y, kernel="linear")
+
+
+@pytest.mark.parametrize("far", [1e20, np.finfo(np.float64).min])
+def test_one_far_row_costs_a_density_no_digits(far):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    wanted = fit("SparseKernelDensity", X, None).score_samples(X)
+    model = fit("SparseKernelDensity", np.vstack([X, [[far, 0.0]]]), None)
+    found = model.score_samples(X)
+    assert np.abs(found - wanted).max() < 0.5
+    assert model.score_samples(X[:1])[0] == pytest.approx(found[0], abs=1e-12)
+
+
 @every_estimator
 def test_an_offset_changes_little(name):
     """SVC: takes distances from norms and products, and loses digits; so does what is reduced of it."""

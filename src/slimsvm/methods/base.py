@@ -184,7 +184,10 @@ class KernelEstimator(TrainedEstimator):
             data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
             run = Run(self, progress, known)
             run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
-            trained = self._train(data, self._kernel_for(data), run)
+            kernel = self._kernel_for(data)
+            if isinstance(kernel, Linear):
+                check_products(data.X)
+            trained = self._train(data, kernel, run)
             vectors, iterations = (
                 count(trained.expansion.n_vectors, "vector"),
                 count(trained.n_iter, "iteration"),
@@ -223,10 +226,7 @@ class KernelEstimator(TrainedEstimator):
             gamma = resolve_gamma(self.gamma, data.X, data.weight)
             if isinstance(gamma, np.ndarray) and len(gamma) != data.X.shape[1]:
                 raise ValueError(f"gamma has {len(gamma)} entries, but X has {data.X.shape[1]} features.")
-        kernel = as_kernel(self.kernel, gamma, self.degree, self.coef0)
-        if isinstance(kernel, Linear):
-            check_products(data.X)
-        return kernel
+        return as_kernel(self.kernel, gamma, self.degree, self.coef0)
 
 
 def check_products(X: Rows) -> None:

@@ -159,8 +159,7 @@ def _swept(gram: KernelGram, s: Array, at: Placed) -> Placed:
 
 
 def _means(X: Rows, pull: Array) -> Array:  # (n, d), (n, m) -> (m, d)
-    sums = pull.T @ X
-    return np.asarray(sums) / pull.sum(axis=0)[:, None]
+    return np.asarray((pull / pull.sum(axis=0)).T @ X)  # a mean is no larger than what it is of
 
 
 def _nearest(X: Rows, points: Array, k: int = 1) -> Array:  # (k, m)

@@ -23,7 +23,7 @@ from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
 from ...threads import one_blas_thread
 from ...training import TrainingSet
 from ...words import count
-from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
+from ..base import KernelClassifier, KernelEstimator, check_products, classified, unchanged_on_failure
 from ..documentation import documented
 from ..full.estimators import FullSVC
 from ..progress import FitProgress
@@ -179,6 +179,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
 
     def _select_linear(self, data: TrainingSet, say: Callable[[str], None]) -> tuple[Array, int]:
         """Scores of the features, and rounds."""
+        check_products(data.X)
         with np.errstate(over="ignore"):
             check_finite(squared_norms(data.X))
         A = np.column_stack([np.ones(data.n), dense(data.X)]).astype(np.float64)
