@@ -385,6 +385,12 @@ def test_more_kernel_values_than_32_bits_can_count():
     np.testing.assert_allclose(outputs[-9:], RBF(1.0).expand(X[-9:], Z, coef), rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["FullSVC", "EmpiricalSVC"])
+def test_a_limit_beyond_counting_is_no_limit(name):
+    X, y, _, T = data(name, n=20)
+    same_bits(answers(fit(name, X, y, max_iter=10**30), T), answers(fit(name, X, y, max_iter=10**6), T))
+
+
 def test_a_degree_that_is_no_degree():
     for degree in (2**31, -1, 1.5):
         with pytest.raises(ValueError, match="degree must be a whole number"):

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from ...budget import bytes_for, kernel_numbers, max_vectors_for
 from ...errors import BudgetError
@@ -15,7 +14,7 @@ from ...expansion import KernelExpansion
 from ...kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_gamma
 from ...refinement import RbfModel
 from ...refinement.shipped import shipped
-from ...rows import Array, Rows, dense_if_crowded
+from ...rows import Array, Rows, dense, dense_if_crowded
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
@@ -278,8 +277,7 @@ class CompactFit:
 
     @cached_property
     def _dense(self) -> Array:  # (n, d)
-        X = self.data.X.toarray() if sparse.issparse(self.data.X) else self.data.X
-        return np.ascontiguousarray(X, dtype=np.float64)
+        return np.ascontiguousarray(dense(self.data.X), dtype=np.float64)
 
     @cached_property
     def _centre(self) -> Array:  # (d,)
@@ -288,7 +286,8 @@ class CompactFit:
 
     def _moved(self) -> MovedVectors:
         """Vectors that move, on inputs that are centred and scaled."""
-        scaled = (self._dense - self._centre) / self.spread
+        spread = self.spread  # first: it refuses rows out of the range of numbers
+        scaled = (self._dense - self._centre) / spread
         return MovedVectors(self._observations(scaled), self._shapes, self.run.n_threads)
 
     @cached_property

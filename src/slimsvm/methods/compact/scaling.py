@@ -28,10 +28,8 @@ def can_be_dense(X: Rows) -> bool:
     return dense <= FEW_BYTES or dense <= min(DENSE_BYTES, DENSE_TIMES * now)
 
 
-def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
-    """Standard deviation of each feature, or what its quartiles say where there are gross outliers."""
-    share = weight / weight.sum()
-    X = dense_if_crowded(X)
+def _moments(X: Rows, share: Array) -> tuple[Array, Array]:  # (d,), (d,)
+    """Mean and spread of each feature, infinite or not-a-number where they overflow."""
     if sparse.issparse(X):
         X64 = X.astype(np.float64)
         mean = np.asarray(share @ X64).ravel()
@@ -39,16 +37,24 @@ def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
     else:
         X64 = np.asarray(X, dtype=np.float64)
         mean = share @ X64
-        # in units of the largest deviation: squares that neither overflow nor vanish
-        unit = np.abs(X64 - mean).max(axis=0, initial=0.0)
-        unit = np.where(unit > 0, unit, 1.0)
+        # in units near the largest deviation: squares neither overflow nor vanish, and powers of two change no bit
+        unit = np.ldexp(1.0, np.frexp(np.abs(X64 - mean).max(axis=0, initial=0.0))[1])
         spread = unit * np.sqrt(share @ np.square((X64 - mean) / unit))
         low, high = np.quantile(X64, [0.25, 0.75], axis=0)
         robust = (high - low) / QUARTILES
         spread = np.where((robust > 0) & (spread > OUTLIERS * robust), robust, spread)
+    return mean, spread
+
+
+def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
+    """Standard deviation of each feature, or what its quartiles say where there are gross outliers."""
+    share = weight / weight.sum()
+    X = dense_if_crowded(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, spread = _moments(X, share)
     varies = spread > 1e-12 * np.maximum(np.abs(mean), 1e-300)
     usable = varies & (spread >= 1 / LARGEST_SPREAD)
-    bad = np.flatnonzero(spread > LARGEST_SPREAD)
+    bad = np.flatnonzero(~(np.maximum(spread, np.abs(mean)) <= LARGEST_SPREAD))
     if bad.size or (varies.any() and not usable.any()):
         how = f"so large (feature {bad[0]})" if bad.size else "so near to each other"
         raise ValueError(

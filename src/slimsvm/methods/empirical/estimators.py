@@ -51,6 +51,10 @@ def _check_memory(n: int, m: int) -> None:
         )
 
 
+# What the compiled core can count to.
+MOST_ITERATIONS = 2**31 - 1
+
+
 @documented
 class EmpiricalSVC(KernelClassifier):
     r"""Support vector classifier in the reduced empirical feature space.
@@ -203,7 +207,8 @@ class EmpiricalSVC(KernelClassifier):
         return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
-        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        most = None if self.max_iter is None else min(self.max_iter, MOST_ITERATIONS)
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": most}
         loss = SquaredHinge() if self.loss == "squared_hinge" else Hinge()
         problem = Problem(FeatureGram(H), Y, loss, C)
         if not isinstance(self.solver, str):

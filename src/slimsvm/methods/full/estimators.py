@@ -27,6 +27,8 @@ UNBOUNDED = 1e100
 # libsvm takes distances from squared norms and products: up to this norm their rounding, in double precision, stays
 # below its own tolerance. Rows farther out get kernel values that were computed here.
 SURE_NORM = 1e9
+# What libsvm can count to.
+MOST_ITERATIONS = 2**31 - 1
 # libsvm keeps kernel values in float32.
 LARGEST_KERNEL_VALUE = float(np.finfo(np.float32).max)
 # An indefinite kernel matrix is shifted this much beyond its most negative eigenvalue.
@@ -142,7 +144,11 @@ class FullSVC(KernelClassifier):
         finished = True
         for output in range(k):
             machine = SVC(
-                C=unit, tol=self.kkt_tol, max_iter=self.max_iter, cache_size=self.cache_size, **options
+                C=unit,
+                tol=self.kkt_tol,
+                max_iter=min(self.max_iter, MOST_ITERATIONS),
+                cache_size=self.cache_size,
+                **options,
             )
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
