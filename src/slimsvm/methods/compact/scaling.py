@@ -15,7 +15,7 @@ FEW_BYTES, DENSE_BYTES, DENSE_TIMES = 2**24, 2**29, 10
 OUTLIERS = 10.0
 # Widths are inverse squares of spreads, times numbers up to about a million either way; the smallest spread is the
 # inverse of this.
-LARGEST_SPREAD = 1e140
+LARGEST_SPREAD = 1e151
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
 
