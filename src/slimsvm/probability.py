@@ -57,18 +57,26 @@ class Probability:
         """
         if self.link == "softmax":
             return softmax(outputs, self.factor, self.offset, winner)
-        return by_distribution(outputs, expit if self.link == "logistic" else ndtr)
+        return by_distribution(outputs, expit if self.link == "logistic" else ndtr, winner)
 
 
-def by_distribution(outputs: Array, distribution: Any) -> Array:  # (n, k) -> (n, n_classes)
-    """Probabilities from a distribution function of each output; several classes are scaled to one."""
+def by_distribution(
+    outputs: Array,  # (n, k)
+    distribution: Any,
+    winner: Array | None = None,  # (n,)
+) -> Array:  # (n, n_classes)
+    """Probabilities from a distribution function of each output; several classes are scaled to one.
+
+    Where outputs are so near to each other, or so large, that rounding makes probabilities equal, the class that wins
+    is ahead by the least possible.
+    """
+    winner = two_columns(outputs).argmax(axis=1) if winner is None else winner
     if outputs.shape[1] == 1:
         second = distribution(outputs[:, 0])
         first = distribution(-outputs[:, 0])
-        return np.column_stack([first, second])
+        return _with_winner_ahead(np.column_stack([first, second]), winner)
     each = np.maximum(distribution(outputs), np.finfo(outputs.dtype).tiny)
-    probabilities: Array = each / each.sum(axis=1, keepdims=True)
-    return probabilities
+    return _with_winner_ahead(each / each.sum(axis=1, keepdims=True), winner)
 
 
 def two_columns(outputs: Array) -> Array:  # (n, k) -> (n, n_classes)

@@ -23,6 +23,8 @@ from .words import count
 
 # The largest n x n matrix held in memory; larger ones are worked through in blocks of columns.
 DENSE_LIMIT_BYTES = 2 * 2**30
+# Solvers multiply kernel values with each other and add up the products.
+LARGEST_KERNEL_VALUE = 1e100
 
 
 def gigabytes(size: float) -> str:
@@ -39,11 +41,15 @@ def unusable_kernel_values(what: str) -> ValueError:
 
 
 def check_finite(K: Array, of: str = "X") -> None:
-    """Refuse kernel values that overflowed."""
+    """Refuse kernel values that overflowed, or whose products would."""
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = np.isfinite(K.sum())  # needs no second array, and is mostly all it takes
-    if not (finite or np.isfinite(K).all()):
+        total = np.abs(K.sum())  # needs no second array, and is mostly all it takes
+    if total <= LARGEST_KERNEL_VALUE:
+        return
+    if not np.isfinite(K).all():
         raise unusable_kernel_values(f"{of} are not finite")
+    if np.abs(K).max() > LARGEST_KERNEL_VALUE:
+        raise unusable_kernel_values(f"{of} are too large (above {LARGEST_KERNEL_VALUE:.0e})")
 
 
 class Gram(Protocol):
@@ -106,22 +112,26 @@ class KernelGram:
                 f"{gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' of "
                 "LSSVC and LSSVR), or fewer rows."
             )
-        K = self.kernel(self._rows, self._vectors, n_threads=self.n_threads)
-        check_finite(K)
-        return K
+        return self._checked(self._vectors)
 
     def column(self, i: int) -> Array:  # (n,)
         """One column of the matrix."""
         if self.is_held:
             column: Array = self.dense[:, i]
             return column
-        return self.kernel(self._rows, self._vectors[i : i + 1], n_threads=self.n_threads)[:, 0]
+        return self._checked(self._vectors[i : i + 1])[:, 0]
 
     def columns(self, indices: Array) -> Array:  # (n, len(indices))
         """Several columns of the matrix."""
         if self.is_held:
             return self.dense[:, indices]
-        return self.kernel(self._rows, self._vectors[indices], n_threads=self.n_threads)
+        return self._checked(self._vectors[indices])
+
+    def _checked(self, vectors: Rows) -> Array:  # (n, m)
+        """Kernel values of all rows with these vectors, which must be finite."""
+        K = self.kernel(self._rows, vectors, n_threads=self.n_threads)
+        check_finite(K)
+        return K
 
     def block(self, rows: Array, columns: Array) -> Array:  # (len(rows), len(columns))
         """The entries at these rows and columns."""
@@ -141,7 +151,10 @@ class KernelGram:
 
     def diagonal(self) -> Array:  # (n,)
         """The diagonal of the matrix."""
-        return self.kernel.diag(self._rows)
+        with np.errstate(over="ignore"):
+            diagonal = self.kernel.diag(self._rows)
+        check_finite(diagonal)
+        return diagonal
 
     def __matmul__(self, V: Array) -> Array:  # (n, k) -> (n, k)
         if self.is_held:

@@ -17,6 +17,10 @@ Rows: TypeAlias = Any  # NDArray of shape (n, d), or a SciPy CSR matrix or array
 # cost does not count, small enough to stay in the cache.
 BLOCK_BYTES = 8 * 2**20
 
+# Rows with more entries than this share of their features are better made dense, for speed; and their numbers then have
+# the bits that dense rows have, so that a fit makes the same choices.
+CROWDED = 1 / 16
+
 # Seed of the weights that put rows in an order of their own; any fixed number serves.
 _PROJECTION_SEED = 20080601
 
@@ -77,6 +81,16 @@ def dense(X: Rows) -> Array:
     return np.ascontiguousarray(X.toarray()) if sparse.issparse(X) else X
 
 
+def is_crowded(X: Rows) -> bool:
+    """Whether rows are dense, or better made so."""
+    return not sparse.issparse(X) or X.nnz > CROWDED * X.shape[0] * X.shape[1]
+
+
+def dense_if_crowded(X: Rows) -> Rows:
+    """CSR rows with many entries as dense ones; all others as they are."""
+    return dense(X) if is_crowded(X) else X
+
+
 def scale_columns(X: Rows, factors: Array) -> Rows:
     """Multiply column j of X by factors[j], in the dtype of X."""
     factors = factors.astype(X.dtype)
@@ -92,9 +106,12 @@ def block_slices(n: int, bytes_per_row: int) -> Iterator[slice]:
 
 def squared_norms(X: Rows) -> Array:  # (n,)
     """Squared Euclidean norm of each row, in float64."""
-    if sparse.issparse(X):
+    if not sparse.issparse(X):
+        return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    if not is_crowded(X):
         return np.asarray(X.astype(np.float64).power(2).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    blocks = [squared_norms(dense(X[rows])) for rows in block_slices(X.shape[0], 8 * X.shape[1])]
+    return np.concatenate(blocks) if blocks else np.empty(0)
 
 
 def _projections(X: Rows) -> Array:  # (n,)

@@ -15,6 +15,9 @@ from typing import Any, Self
 
 from threadpoolctl import ThreadpoolController
 
+# What the compiled core can be told; it never starts more than there is work for.
+MOST_THREADS = 2**31 - 1
+
 
 def n_threads(n_jobs: int | None) -> int:
     """Threads for `n_jobs`: None means 1, -1 all processors, -2 all but one, and so on."""
@@ -22,6 +25,8 @@ def n_threads(n_jobs: int | None) -> int:
         return 1
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use None or 1 for one thread, -1 for all processors.")
+    if n_jobs > MOST_THREADS:
+        raise ValueError(f"n_jobs must be at most {MOST_THREADS}, got {n_jobs}; -1 means all processors.")
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
 

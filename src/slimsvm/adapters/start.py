@@ -19,6 +19,9 @@ from ..reduction.task import Margins, Mistakes, Targets, Task
 from ..rows import Array, Rows, as_rows
 from .models import Reducible, as_reducible
 
+# Outputs are compared by their squares, and those added up and multiplied.
+LARGEST_COEFFICIENT = 1e60
+
 
 def start_of(
     model: Any, X: Any, y: Any, sample_weight: Any, scoring: Any, n_threads: int, options: Options
@@ -40,6 +43,7 @@ def start_of(
     if projection is not None:  # everything happens in its image, where the vectors lie
         X = X if X is whole.vectors else projection(X, n_threads=n_threads)
         whole, reducible = replace(whole, projection=None), _behind(reducible, projection)
+    _check_size(whole)
     expansion, distinct = whole.compact_with_rows()
     task, outputs = _task(reducible, whole, X, y, weight, n_threads)
     scored = scoring is not None or options.min_score is not None
@@ -54,6 +58,15 @@ def start_of(
     other_bytes = 0 if projection is None else projection.nbytes
     start = Start(whole, expansion, distinct, X, task, outputs, n_threads, score, by_class, other_bytes)
     return start, reducible
+
+
+def _check_size(expansion: KernelExpansion) -> None:
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in (expansion.coef, expansion.intercept))
+    if largest > LARGEST_COEFFICIENT:
+        raise ValueError(
+            f"the coefficients or intercepts of the model reach {largest:.3g}, too large for sums of squares of its "
+            f"outputs (the limit is {LARGEST_COEFFICIENT:.0e}); divide y by its scale, and fit the model again."
+        )
 
 
 def _behind(reducible: Reducible, projection: Projection) -> Reducible:

@@ -11,12 +11,33 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
-from ..rows import Array, Rows, as_rows, block_slices, dense, scale_columns, squared_norms
+from ..rows import Array, Rows, as_rows, block_slices, dense, is_crowded, scale_columns, squared_norms
 from .base import checked_gamma, checked_number, pair
-from .distances import NORMS_ERROR, SURE_NORMS, SURELY_ZERO, is_crowded, row_products, squared_differences
+from .distances import NORMS_ERROR, SURE_NORMS, SURELY_ZERO, row_products, squared_differences
+
+# Crowded CSR vectors are made dense as a whole up to this size: then the core packs and centres them as it does dense
+# ones, and gives the same bits.
+DENSE_VECTORS_BYTES = 256 * 2**20
 
 
-def _outputs_that_fit(out: Array, X: Rows, name: str, to_lower: str) -> Array:
+def _is_sparse(X: Rows, Z: Rows) -> bool:
+    return sparse.issparse(X) or sparse.issparse(Z)
+
+
+def _dense_vectors(Z: Rows) -> Array | None:
+    """CSR vectors as dense ones where they are better so; the choice is theirs alone, whatever they meet."""
+    if sparse.issparse(Z) and is_crowded(Z) and 8 * Z.shape[0] * Z.shape[1] <= DENSE_VECTORS_BYTES:
+        return dense(Z)
+    return None
+
+
+def _dense_blocks(X: Rows) -> Iterator[tuple[slice, Array]]:
+    """Blocks of rows, dense."""
+    for rows in block_slices(X.shape[0], 8 * X.shape[1]):
+        yield rows, dense(X[rows])
+
+
+def outputs_that_fit(out: Array, X: Rows, kernel: Any) -> Array:
     """Return the outputs `out` of finite rows of X, or say that some are too large for their dtype."""
     if np.isfinite(out).all():
         return out
@@ -26,8 +47,9 @@ def _outputs_that_fit(out: Array, X: Rows, name: str, to_lower: str) -> Array:
     bad = bad[np.isfinite(values).all(axis=1)]  # where X is not finite, no output can be
     if bad.size:
         wider = "" if out.dtype == np.float64 else ", or use float64"
+        name, to_lower = repr(getattr(kernel, "name", kernel)), getattr(kernel, "_to_lower", "")
         raise ValueError(
-            f"kernel={name!r}: the outputs of {bad.size} of {X.shape[0]} rows, the first of them row {bad[0]}, are "
+            f"kernel={name}: the outputs of {bad.size} of {X.shape[0]} rows, the first of them row {bad[0]}, are "
             f"too large for {out.dtype}; scale X (sklearn.preprocessing.StandardScaler does){to_lower}{wider}."
         )
     return out
@@ -59,13 +81,18 @@ class _CoreKernel:
 
     def __call__(self, X: Any, Z: Any, *, n_threads: int = 1) -> Array:
         X, Z = pair(X, Z)
-        if sparse.issparse(X) or sparse.issparse(Z):
-            out = np.empty((X.shape[0], Z.shape[0]), dtype=X.dtype)
-            with np.errstate(over="ignore"):
-                for rows, K in self._sparse_blocks(X, Z):
-                    out[rows] = K
+        if not _is_sparse(X, Z):
+            return _core.gram(self.name, *self._parameters(X.shape[1]), X, Z, n_threads)
+        out = np.empty((X.shape[0], Z.shape[0]), dtype=X.dtype)
+        vectors = _dense_vectors(Z)
+        if vectors is not None:
+            for rows, block in _dense_blocks(X):
+                out[rows] = self(block, vectors, n_threads=n_threads)
             return out
-        return _core.gram(self.name, *self._parameters(X.shape[1]), X, Z, n_threads)
+        with np.errstate(over="ignore"):
+            for rows, K in self._sparse_blocks(X, Z):
+                out[rows] = K
+        return out
 
     def expand(
         self, X: Any, Z: Any, coef: Array, intercept: Array | None = None, *, n_threads: int = 1
@@ -75,19 +102,31 @@ class _CoreKernel:
         if intercept is None:
             intercept = np.zeros(coef.shape[1])
         intercept = np.ascontiguousarray(intercept, dtype=X.dtype)
-        if sparse.issparse(X) or sparse.issparse(Z):
-            out = np.empty((X.shape[0], coef.shape[1]), dtype=X.dtype)
-            wide = coef.astype(np.float64), intercept.astype(np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                for rows, K in self._sparse_blocks(X, Z):
-                    out[rows] = K @ wide[0] + wide[1]
+        vectors = _dense_vectors(Z)
+        if vectors is None:
+            out = self._outputs(X, Z, coef, intercept, n_threads)
         else:
+            out = np.empty((X.shape[0], coef.shape[1]), dtype=X.dtype)
+            for rows, block in _dense_blocks(X):
+                out[rows] = self._outputs(block, vectors, coef, intercept, n_threads)
+        return outputs_that_fit(out, X, self)
+
+    def _outputs(self, X: Rows, Z: Rows, coef: Array, intercept: Array, n_threads: int) -> Array:
+        """Outputs, whether they fit their dtype or not."""
+        if not _is_sparse(X, Z):
             parameters = self._parameters(X.shape[1])
-            out = _core.expansion(self.name, *parameters, X, Z, coef, intercept, n_threads)
-        return _outputs_that_fit(out, X, self.name, self._to_lower)
+            return _core.expansion(self.name, *parameters, X, Z, coef, intercept, n_threads)
+        out = np.empty((X.shape[0], coef.shape[1]), dtype=X.dtype)
+        wide = coef.astype(np.float64), intercept.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, K in self._sparse_blocks(X, Z):
+                out[rows] = K @ wide[0] + wide[1]
+        return out
 
 
 _NO_WIDTHS = np.empty(0)
+# What the compiled core can be told.
+LARGEST_DEGREE = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -193,19 +232,16 @@ class Linear(_CoreKernel):
         X = as_rows(X)
         return squared_norms(X).astype(X.dtype)
 
-    def expand(
-        self, X: Any, Z: Any, coef: Array, intercept: Array | None = None, *, n_threads: int = 1
-    ) -> Array:
-        X, Z = pair(X, Z)
-        wide = np.asarray(Z.astype(np.float64).T @ np.asarray(coef, dtype=np.float64)).T  # (k, d)
-        offset = np.zeros(len(wide)) if intercept is None else np.asarray(intercept, dtype=np.float64)
+    def _outputs(self, X: Rows, Z: Rows, coef: Array, intercept: Array, n_threads: int) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
+            wide = np.asarray(Z.astype(np.float64).T @ coef.astype(np.float64)).T  # (k, d)
+            offset = intercept.astype(np.float64)
             weights = np.ascontiguousarray(wide, dtype=X.dtype)
-            out = (self(X, weights, n_threads=n_threads) + offset).astype(X.dtype, copy=False)
+            out: Array = (self(X, weights, n_threads=n_threads) + offset).astype(X.dtype, copy=False)
             again = np.flatnonzero(~np.isfinite(out).all(axis=1))
             if again.size and X.dtype == np.float32:  # in float64 what is added up fits
                 out[again] = self(X[again].astype(np.float64), np.ascontiguousarray(wide)) + offset
-        return _outputs_that_fit(out, X, self.name, self._to_lower)
+        return out
 
 
 @dataclass(frozen=True)
@@ -228,8 +264,10 @@ class Polynomial(_CoreKernel):
         gamma = checked_gamma(self.gamma)
         if not isinstance(gamma, float):
             raise ValueError("gamma must be one number for the polynomial kernel.")
-        if not (isinstance(self.degree, Integral) and self.degree >= 0):
-            raise ValueError(f"degree must be a whole number, 0 or more, got {self.degree!r}.")
+        if not (isinstance(self.degree, Integral) and 0 <= self.degree <= LARGEST_DEGREE):
+            raise ValueError(
+                f"degree must be a whole number, 0 or more and at most {LARGEST_DEGREE}, got {self.degree!r}."
+            )
         object.__setattr__(self, "gamma", gamma)
         object.__setattr__(self, "coef0", checked_number("coef0", self.coef0))
         object.__setattr__(self, "degree", int(self.degree))
@@ -238,7 +276,10 @@ class Polynomial(_CoreKernel):
         return self.gamma, self.coef0, self.degree, _NO_WIDTHS
 
     def _from_products(self, products: Array) -> Array:
-        return np.asarray((self.gamma * products + self.coef0) ** self.degree)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # whoever takes the values looks whether they are finite
+            return np.asarray((self.gamma * products + self.coef0) ** self.degree)
 
     def diag(self, X: Any) -> Array:
         X = as_rows(X)

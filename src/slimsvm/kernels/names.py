@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..rows import Array, Rows, block_slices
+from ..rows import Array, Rows, block_slices, dense, is_crowded
 from .base import Kernel, checked_gamma
 from .built_in import RBF, Laplacian, Linear, Polynomial, Sigmoid, WidthKernel
 from .others import FunctionKernel, Precomputed
@@ -30,14 +31,34 @@ SAME_WIDTH = 1e-12
 ROUNDING = 1e-13
 
 
-def _centred_squares(X: Rows, mean: float) -> Array:  # (n,)
+def _blocks(X: Rows) -> Iterator[tuple[slice, Rows]]:
+    """Blocks of the rows, dense where the rows are crowded."""
+    crowded = is_crowded(X)
+    for rows in block_slices(X.shape[0], 8 * X.shape[1]):
+        yield rows, dense(X[rows]) if crowded else X[rows]
+
+
+def _sums(X: Rows) -> Array:  # (n,)
+    """Sum of the entries of each row, in float64."""
+    # SciPy adds float32 in float32 whatever the dtype asked for
+    return np.asarray(
+        (X.astype(np.float64) if sparse.issparse(X) else X).sum(axis=1, dtype=np.float64)
+    ).ravel()
+
+
+def _centred_squares(X: Rows, mean: np.float64) -> Array:  # (n,)
     """Sum of (x_j - mean)^2 for each row, zeros of CSR included."""
     if not sparse.issparse(X):
-        return np.square(X - np.float64(mean)).sum(axis=1)
+        return np.square(X - mean).sum(axis=1)
     X = sparse.csr_array(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     X.data = np.square(X.data - mean)
     return np.asarray(X.sum(axis=1)).ravel() + (X.shape[1] - np.diff(X.indptr)) * mean**2
+
+
+def _spread(X: Rows, mean: np.float64) -> float:
+    """The largest distance of an entry from the mean."""
+    return max(abs(float(X.max()) - mean), abs(float(X.min()) - mean))
 
 
 def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> float | Array:
@@ -57,11 +78,9 @@ def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> fl
     weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
     total = weight.sum() * d
     with np.errstate(over="ignore", invalid="ignore"):
-        # SciPy adds float32 in float32 whatever the dtype asked for
-        sums = (X.astype(np.float64) if sparse.issparse(X) else X).sum(axis=1, dtype=np.float64)
-        mean = float(weight @ np.asarray(sums).ravel() / total)
+        mean = weight @ np.concatenate([_sums(block) for _, block in _blocks(X)]) / total
         centred_squares = sum(
-            float(weight[rows] @ _centred_squares(X[rows], mean)) for rows in block_slices(X.shape[0], 8 * d)
+            float(weight[rows] @ _centred_squares(block, mean)) for rows, block in _blocks(X)
         )
         variance = float(centred_squares / total)
     if not np.isfinite(variance) or (variance > 0 and 1.0 / (d * variance) == 0):
@@ -70,8 +89,15 @@ def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> fl
             "(sklearn.preprocessing.StandardScaler does), or give gamma as a number."
         )
     # constant X has no scale: its variance is what rounding left, and would give a huge gamma
-    smallest = max(np.finfo(np.float64).tiny, (ROUNDING * mean) ** 2)
-    return 1.0 / (d * variance) if variance > smallest else 1.0
+    tiny = np.finfo(np.float64).tiny
+    if variance > max(tiny, (ROUNDING * mean) ** 2):
+        return 1.0 / (d * variance)
+    if variance <= tiny and _spread(X, mean) > ROUNDING * abs(mean):
+        raise ValueError(
+            "X has entries so near to each other that gamma='scale' overflows; divide X by its scale "
+            "(sklearn.preprocessing.MaxAbsScaler does), or give gamma as a number."
+        )
+    return 1.0
 
 
 def one_if_equal(widths: Array) -> float | Array:  # (d,)

@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from ..expansion import KernelExpansion
-from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
+from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_gamma
 from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
@@ -31,6 +31,11 @@ from ..words import count
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
 from .progress import CallbackSupportMixin, FitProgress
 
+# The largest size of a target, by the dtype of the model; its inverse is the smallest. Fourth powers of targets, which
+# the marginal likelihood needs, then are numbers in float64, and in float32 coefficients a million times as large.
+LARGEST_TARGET = {"float64": 1e60, "float32": 1e30}
+# Squares of smaller entries lose their digits, or vanish.
+SMALLEST_ENTRY = 1e-140
 # What stays of a fitted estimator when its model is replaced by a smaller one.
 KEPT = ("n_features_in_", "feature_names_in_", "n_iter_", "readout_")
 
@@ -175,7 +180,7 @@ class KernelEstimator(TrainedEstimator):
         with self._fitting(X, y, sample_weight) as progress:
             data, run = self._prepared(X, y, sample_weight, progress)
             run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
-            self._end(self._train(data, self._kernel_for(data), run), run)
+            self._end(self._train(data, self._usable_kernel(data), run), run)
         return self
 
     @contextmanager
@@ -192,6 +197,13 @@ class KernelEstimator(TrainedEstimator):
         data, known = self._training_set(X, y, sample_weight)
         data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
         return data, Run(self, progress, known)
+
+    def _usable_kernel(self, data: TrainingSet) -> Kernel:
+        """The kernel for these rows, whose products it can tell from rounding."""
+        kernel = self._kernel_for(data)
+        if isinstance(kernel, Linear):
+            check_products(data.X)
+        return kernel
 
     def _end(self, trained: Trained, run: Run) -> None:
         """Say what came of it, and become it."""
@@ -231,6 +243,16 @@ class KernelEstimator(TrainedEstimator):
         return as_kernel(self.kernel, gamma, self.degree, self.coef0)
 
 
+def check_products(X: Rows) -> None:
+    """Refuse rows all of whose products vanish."""
+    largest = max(abs(float(X.max())), abs(float(X.min())))
+    if 0 < largest < SMALLEST_ENTRY:
+        raise ValueError(
+            f"X has entries so small (the largest is {largest:.3g}) that their products vanish; divide X by its scale "
+            "(sklearn.preprocessing.MaxAbsScaler does)."
+        )
+
+
 def checked_weight(sample_weight: Any, X: Rows) -> Array:
     """Sample weights as float64; at least one must be positive."""
     if sample_weight is None:
@@ -238,7 +260,26 @@ def checked_weight(sample_weight: Any, X: Rows) -> Array:
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not (weight > 0).any():
         raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
+    with np.errstate(over="ignore"):
+        usable = weight.max() >= np.finfo(np.float64).tiny and np.isfinite(weight.sum())
+    if not usable:
+        raise ValueError(
+            f"sample_weight is too {'small' if weight.max() < 1 else 'large'} to be added up and divided by (the "
+            f"largest is {weight.max():.3g}); divide it by its largest entry, and multiply C by that."
+        )
     return weight
+
+
+def check_targets(Y: Array, dtype: np.dtype[Any]) -> None:
+    """Refuse targets whose squares, which every method adds up, are out of the range of numbers."""
+    largest, limit = float(np.abs(Y).max(initial=0.0)), LARGEST_TARGET[dtype.name]
+    if 0 < largest < 1 / limit or largest > limit:
+        small = largest < 1
+        raise ValueError(
+            f"y is too {'small' if small else 'large'} to be trained on in {dtype}: the entry of largest size is "
+            f"{largest:.3g}, and it must be between {1 / limit:.0e} and {limit:.0e}; divide y by its scale, as "
+            "sklearn.compose.TransformedTargetRegressor does with a MaxAbsScaler."
+        )
 
 
 class _FitsMixin:
@@ -329,6 +370,7 @@ class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator
         weight = checked_weight(sample_weight, X)
         rows = np.flatnonzero(weight > 0)
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[rows]
+        check_targets(Y, X.dtype)
         data = TrainingSet(
             X=part_of_rows(X, rows, self._is_precomputed),
             Y=Y,

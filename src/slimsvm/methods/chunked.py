@@ -118,7 +118,7 @@ class FitsInChunks(KernelEstimator):
             run.say(
                 f"{count(found.n_rows, 'row')} of {count(found.n_features, 'feature')}; trained on {rows}"
             )
-            kernel = self._kernel_for(data)
+            kernel = self._usable_kernel(data)
             if found.is_whole:
                 trained = self._train(data, kernel, run)
             else:

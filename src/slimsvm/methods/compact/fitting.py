@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from ...budget import bytes_for, kernel_numbers, max_vectors_for
 from ...errors import BudgetError
@@ -15,7 +14,7 @@ from ...expansion import KernelExpansion
 from ...kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_gamma
 from ...refinement import RbfModel
 from ...refinement.shipped import shipped
-from ...rows import Array, Rows
+from ...rows import Array, Rows, dense, dense_if_crowded
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import Run
@@ -26,7 +25,7 @@ from .linear import PENALTY, RANKS, LinearLimits, LinearMaps
 from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .notices import warn_of_interruption, warn_of_one_class
-from .observations import Observations, of_mean_one, points_of
+from .observations import Observations, of_mean_one, penalty_for, points_of
 from .plan import LARGEST, LEARNT_FEATURES, metrics_in_question
 from .scaling import can_be_dense, spread_of
 from .search import choose
@@ -134,7 +133,7 @@ class CompactFit:
 
     @property
     def _penalty(self) -> float | None:
-        return None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
+        return None if self.model.C is None else penalty_for(self.model.C, self.weight_unit)
 
     def _report(self, text: str) -> None:
         self.say(text)
@@ -147,7 +146,7 @@ class CompactFit:
         model, data, rng = self.model, self.data, self.run.rng
         penalty = PENALTY if self._penalty is None else self._penalty
         maps = LinearMaps(
-            self._observations(data.X), self.spread,
+            self._observations(dense_if_crowded(data.X)), self.spread,
             LinearLimits(model.rank, model.max_vectors, model.max_bytes, penalty, self._number),
             n_threads=self.run.n_threads, report=self._report, score=self.score,
         )  # fmt: skip
@@ -278,8 +277,7 @@ class CompactFit:
 
     @cached_property
     def _dense(self) -> Array:  # (n, d)
-        X = self.data.X.toarray() if sparse.issparse(self.data.X) else self.data.X
-        return np.ascontiguousarray(X, dtype=np.float64)
+        return np.ascontiguousarray(dense(self.data.X), dtype=np.float64)
 
     @cached_property
     def _centre(self) -> Array:  # (d,)
@@ -288,7 +286,8 @@ class CompactFit:
 
     def _moved(self) -> MovedVectors:
         """Vectors that move, on inputs that are centred and scaled."""
-        scaled = (self._dense - self._centre) / self.spread
+        spread = self.spread  # first: it refuses rows out of the range of numbers
+        scaled = (self._dense - self._centre) / spread
         return MovedVectors(self._observations(scaled), self._shapes, self.run.n_threads)
 
     @cached_property

@@ -25,6 +25,8 @@ WIDTH_RANGE, SHARE_RANGE = 12.0, (-12.0, 4.0)
 # common and all is noise, an optimum that it does not leave.
 NOISE = 0.3
 TINY = 1e-10
+# An entry this many spreads from the mean is far from everything else at any width; more would only cost digits.
+FARTHEST = 1e6
 
 
 def likely_widths(X: Array, Y: Array, weight: Array, start: Array) -> Array:  # (d,)
@@ -37,7 +39,7 @@ def likely_widths(X: Array, Y: Array, weight: Array, start: Array) -> Array:  # 
     start : array of shape (d,)
     """
     rows = np.unique(np.linspace(0, len(X) - 1, min(ROWS, len(X))).astype(np.intp))
-    X, Y, weight = X[rows], Y[rows], weight[rows]
+    X, Y, weight = np.clip(X[rows], -FARTHEST, FARTHEST), Y[rows], weight[rows]
     Y = (Y - Y.mean(axis=0)) / np.maximum(Y.std(axis=0), TINY)
     level = weight.mean() / weight
 

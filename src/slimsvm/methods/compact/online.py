@@ -148,7 +148,7 @@ class GoesOn(FitsInChunks):
         sample = stream.seen.standing_for_all()
         data, run = self._prepared(sample.X, sample.y, sample.weight, progress)
         run.say(f"{count(stream.seen.n_rows, 'row')} so far: searching on {count(data.n, 'row')}")
-        kernel: Kernel = self._kernel_for(data)
+        kernel: Kernel = self._usable_kernel(data)
         trained = self._train(data, kernel, run)
         if every is None or len(stream.seen.labels) == len(every):
             return trained

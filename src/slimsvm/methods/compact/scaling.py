@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ...rows import Array, Rows
+from ...rows import Array, Rows, dense_if_crowded
 
 # CSR rows are made dense, so that vectors can move, if they then take at most this; or at most the larger number, and
 # not more than so many times what they take now: vectors with as many numbers as there are words would be no small
@@ -13,6 +13,9 @@ from ...rows import Array, Rows
 FEW_BYTES, DENSE_BYTES, DENSE_TIMES = 2**24, 2**29, 10
 # A feature whose standard deviation is more than this many times what its quartiles say has gross outliers.
 OUTLIERS = 10.0
+# Widths are inverse squares of spreads, times numbers up to about a million either way; the smallest spread is the
+# inverse of this.
+LARGEST_SPREAD = 1e151
 # Standard deviations between the quartiles of a normal distribution.
 QUARTILES = 1.349
 
@@ -25,9 +28,8 @@ def can_be_dense(X: Rows) -> bool:
     return dense <= FEW_BYTES or dense <= min(DENSE_BYTES, DENSE_TIMES * now)
 
 
-def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
-    """Standard deviation of each feature, or what its quartiles say where there are gross outliers."""
-    share = weight / weight.sum()
+def _moments(X: Rows, share: Array) -> tuple[Array, Array]:  # (d,), (d,)
+    """Mean and spread of each feature, infinite or not-a-number where they overflow."""
     if sparse.issparse(X):
         X64 = X.astype(np.float64)
         mean = np.asarray(share @ X64).ravel()
@@ -35,9 +37,28 @@ def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
     else:
         X64 = np.asarray(X, dtype=np.float64)
         mean = share @ X64
-        spread = np.sqrt(share @ np.square(X64 - mean))
+        # in units near the largest deviation: squares neither overflow nor vanish, and powers of two change no bit
+        unit = np.ldexp(1.0, np.frexp(np.abs(X64 - mean).max(axis=0, initial=0.0))[1])
+        spread = unit * np.sqrt(share @ np.square((X64 - mean) / unit))
         low, high = np.quantile(X64, [0.25, 0.75], axis=0)
         robust = (high - low) / QUARTILES
         spread = np.where((robust > 0) & (spread > OUTLIERS * robust), robust, spread)
-    size = np.abs(mean)
-    return np.where(spread > 1e-12 * np.maximum(size, 1e-300), spread, 1.0)
+    return mean, spread
+
+
+def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
+    """Standard deviation of each feature, or what its quartiles say where there are gross outliers."""
+    share = weight / weight.sum()
+    X = dense_if_crowded(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, spread = _moments(X, share)
+    varies = spread > 1e-12 * np.maximum(np.abs(mean), 1e-300)
+    usable = varies & (spread >= 1 / LARGEST_SPREAD)
+    bad = np.flatnonzero(~(np.maximum(spread, np.abs(mean)) <= LARGEST_SPREAD))
+    if bad.size or (varies.any() and not usable.any()):
+        how = f"so large (feature {bad[0]})" if bad.size else "so near to each other"
+        raise ValueError(
+            f"X has entries {how} that the width of the kernel is out of the range of numbers; divide X by its scale "
+            "(sklearn.preprocessing.MaxAbsScaler does)."
+        )
+    return np.where(usable, spread, 1.0)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...kernels import Kernel, Precomputed
+from ...problem import check_finite
 from ...refinement import SmoothLoss, fit_coefficients
 from ...refinement.starts import CANDIDATES, pursue
 from ...rows import Array, Rows
@@ -94,7 +95,9 @@ class SelectedRows:
         if isinstance(kernel, Precomputed):
             block = X[rows][:, columns]
             return np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
-        return kernel(X[rows], X[columns], n_threads=self.n_threads).astype(np.float64, copy=False)
+        K = kernel(X[rows], X[columns], n_threads=self.n_threads).astype(np.float64, copy=False)
+        check_finite(K)
+        return K
 
     def path(
         self, setting: Setting, weight: Array, sizes: Sequence[int], rng: np.random.Generator

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
+from ...kernels.distances import squared_distances
 from ...progress import tell
 from ...rows import Array, Rows, block_slices, squared_norms
 from .mixture_support import SparseMixture
@@ -32,16 +33,6 @@ STEP = math.sqrt(2.0)
 PATIENCE = 2
 # Seed of the direction along which rows are drawn; any fixed number serves.
 _DIRECTION_SEED = 20100601
-
-
-def squared_distances(X: Rows, Z: Rows) -> Array:  # (n, d), (m, d) -> (n, m)
-    """Squared distances, after centring where both are dense: large offsets would cost digits."""
-    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray):
-        centre = Z.mean(axis=0)
-        X, Z = X - centre, Z - centre
-    products = X @ Z.T
-    products = products.toarray() if hasattr(products, "toarray") else np.asarray(products)
-    return np.maximum(squared_norms(X)[:, None] + squared_norms(Z)[None, :] - 2.0 * products, 0.0)
 
 
 def mixture_log_density(X: Rows, Z: Rows, weights: Array, bandwidth: float) -> Array:  # (n,)
@@ -73,11 +64,17 @@ def spread_rows(X: Rows, count: int) -> Array:
 def deviation(X: Rows, weight: Array) -> float:
     """Root of the mean variance of the features."""
     total = float(weight.sum())
-    mean = np.asarray(weight @ X / total)
-    if isinstance(X, np.ndarray):
-        second = float(weight @ np.square(X - mean).sum(axis=1)) / total
-    else:
-        second = float(weight @ squared_norms(X)) / total - float(mean @ mean)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.asarray(weight @ X / total)
+        if isinstance(X, np.ndarray):
+            second = float(weight @ np.square(X - mean).sum(axis=1)) / total
+        else:
+            second = float(weight @ squared_norms(X)) / total - float(mean @ mean)
+    if not math.isfinite(second):
+        raise ValueError(
+            "X has entries so large that its variance, and with it the bandwidth, overflows; divide X by its scale "
+            "(sklearn.preprocessing.MaxAbsScaler does), or give bandwidth as a number."
+        )
     return math.sqrt(max(second, 0.0) / X.shape[1])
 
 

@@ -170,7 +170,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         rows = rows[first]
         points = as_rows(X[rows]).astype(np.float64)
         if isinstance(points, np.ndarray):
-            points -= weight @ points / weight.sum()  # nothing depends on the origin, but rounding would
+            # nothing depends on the origin, but rounding would; the mean could lie far out with one row
+            points -= np.median(points, axis=0)
         bandwidth = self._choose_bandwidth(points, weight)
         found = self._mixture(points, weight, bandwidth)
         found.rounds.warn_if_unfinished(type(self).__name__)

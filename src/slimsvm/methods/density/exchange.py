@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...kernels.distances import squared_distances
 from ...problem import KernelGram
 from ...progress import tell
-from ...rows import Array, Rows, block_slices, dense, squared_norms
+from ...rows import Array, Rows, block_slices, dense
 from .mixture import SMALLEST_DENSITY
 
 # What a vector costs.
@@ -158,17 +159,15 @@ def _swept(gram: KernelGram, s: Array, at: Placed) -> Placed:
 
 
 def _means(X: Rows, pull: Array) -> Array:  # (n, d), (n, m) -> (m, d)
-    sums = pull.T @ X
-    return np.asarray(sums) / pull.sum(axis=0)[:, None]
+    return np.asarray((pull / pull.sum(axis=0)).T @ X)  # a mean is no larger than what it is of
 
 
 def _nearest(X: Rows, points: Array, k: int = 1) -> Array:  # (k, m)
     """The k rows nearest to each point."""
-    norms = squared_norms(X)
     k = min(k, X.shape[0])
     found = np.empty((k, len(points)), dtype=np.intp)
     for block in block_slices(len(points), 8 * X.shape[0]):
-        far = norms[:, None] - 2.0 * np.asarray(X @ points[block].T)
+        far = squared_distances(X, points[block])
         if k == 1:
             found[0, block] = far.argmin(axis=0)
         else:

@@ -153,9 +153,16 @@ def covering(gram: KernelGram, first: int) -> Array:
         np.maximum(nearest, gram.column(farthest), out=nearest)
 
 
+# Beyond it the inverse of a power of two is no number.
+SMALLEST_EXPONENT = -1000
+
+
 def most_central(X: Rows, weight: Array) -> int:
     """The row nearest to the mean: one that depends neither on the order of the rows nor on their origin."""
-    mean = np.asarray(weight @ X / weight.sum())
+    # in a unit that is a power of two no bit changes, and no square is too large
+    exponent = max(int(np.frexp(float(abs(X).max()))[1]), SMALLEST_EXPONENT)
+    X = np.ldexp(1.0, -exponent) * X.astype(np.float64)
+    mean = np.asarray((weight / weight.sum()) @ X)
     if isinstance(X, np.ndarray):
         return int(np.square(X - mean).sum(axis=1).argmin())
     return int((X.power(2).sum(axis=1) - 2.0 * (X @ mean)).argmin())

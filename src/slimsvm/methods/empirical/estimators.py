@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...chunks.statistics import Features
 from ...expansion import KernelExpansion
-from ...kernels import Kernel, Linear
+from ...kernels import Kernel, Linear, outputs_that_fit
 from ...losses import Hinge, SquaredHinge
 from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, check_finite
 from ...readout import FeaturesReadout, Readout
@@ -52,6 +52,10 @@ def _check_memory(n: int, m: int) -> None:
             f"the features of {n} rows on {m} vectors need {8 * n * m / 2**30:.3g} GiB, above the limit of "
             f"{4 * DENSE_LIMIT_BYTES / 2**30:.3g} GiB; raise eta or set max_vectors."
         )
+
+
+# What the compiled core can count to.
+MOST_ITERATIONS = 2**31 - 1
 
 
 @documented
@@ -216,7 +220,8 @@ class EmpiricalSVC(FitsInChunks, KernelClassifier):
         return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
-        options: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        most = None if self.max_iter is None else min(self.max_iter, MOST_ITERATIONS)
+        options: dict[str, Any] = {"tol": self.tol, "max_iter": most}
         loss = SquaredHinge() if self.loss == "squared_hinge" else Hinge()
         problem = Problem(FeatureGram(H), Y, loss, C)
         if not isinstance(self.solver, str):
@@ -389,7 +394,8 @@ class EmpiricalFeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ker
         f = self.expansion_
         if not hasattr(self, "factor_"):  # reduced
             return f(X, n_threads=n_threads(self.n_jobs))
-        H = f.kernel(X, f.vectors, n_threads=n_threads(self.n_jobs))
+        with np.errstate(over="ignore"):
+            H = outputs_that_fit(f.kernel(X, f.vectors, n_threads=n_threads(self.n_jobs)), X, f.kernel)
         if (f.coef == np.eye(f.n_vectors)).all():
             return H
         with one_blas_thread():

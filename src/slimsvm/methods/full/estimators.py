@@ -16,7 +16,7 @@ from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
 from ...losses import Hinge, SquaredHinge
 from ...problem import KernelGram, Problem, Solution, Status, unusable_kernel_values
 from ...progress import tell
-from ...rows import scale_columns, squared_norms
+from ...rows import dense_if_crowded, scale_columns, squared_norms
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, Run
@@ -27,6 +27,8 @@ UNBOUNDED = 1e100
 # libsvm takes distances from squared norms and products: up to this norm their rounding, in double precision, stays
 # below its own tolerance. Rows farther out get kernel values that were computed here.
 SURE_NORM = 1e9
+# What libsvm can count to.
+MOST_ITERATIONS = 2**31 - 1
 # libsvm keeps kernel values in float32.
 LARGEST_KERNEL_VALUE = float(np.finfo(np.float32).max)
 # An indefinite kernel matrix is shifted this much beyond its most negative eigenvalue.
@@ -142,7 +144,11 @@ class FullSVC(KernelClassifier):
         finished = True
         for output in range(k):
             machine = SVC(
-                C=unit, tol=self.kkt_tol, max_iter=self.max_iter, cache_size=self.cache_size, **options
+                C=unit,
+                tol=self.kkt_tol,
+                max_iter=min(self.max_iter, MOST_ITERATIONS),
+                cache_size=self.cache_size,
+                **options,
             )
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -160,7 +166,7 @@ class FullSVC(KernelClassifier):
 
     def _as_libsvm(self, problem: Problem, kernel: Kernel, gram: KernelGram) -> tuple[Any, dict[str, Any]]:
         """The rows and kernel options that make scikit-learn's SVC solve this problem."""
-        X = gram.X
+        X = dense_if_crowded(gram.X)  # libsvm's two ways to add up differ in their last digits
         if self.loss == "hinge":
             if isinstance(kernel, RBF):
                 with np.errstate(over="ignore"):

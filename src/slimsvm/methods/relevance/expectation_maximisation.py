@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from scipy.special import expit, log_ndtr
+from scipy.special import erfcx, expit
 
 from ...linalg import cholesky_factor
 from ...progress import tell
@@ -176,9 +176,9 @@ def probit_round(A: Array, y: Array, weight: Array) -> Round:
         # the first round, whose weights are one, is solved to the end: the prior should not shrink
         # coefficients that have not yet been found
         for _ in range(FIRST_ROUND if first else 1):
-            z = f + y * np.exp(-0.5 * f * f - log_ndtr(y * f)) / np.sqrt(
-                2.0 * np.pi
-            )  # expected latent output
+            # expected latent output; the ratio of density and distribution by erfcx, which is right however far f is
+            with np.errstate(over="ignore"):
+                z = f + y * np.sqrt(2.0 / np.pi) / erfcx(-y * f / np.sqrt(2.0))
             target = root * z
             if m <= n:
                 w = linalg.cho_solve((L, True), features.T @ target, check_finite=False)

@@ -16,13 +16,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ...kernels import KERNELS, Kernel
+from ...problem import check_finite
 from ...progress import tell
-from ...rows import Array, Rows, dense, scale_columns
+from ...rows import Array, Rows, dense, scale_columns, squared_norms
 from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
 from ...threads import one_blas_thread
 from ...training import TrainingSet
 from ...words import count
-from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
+from ..base import KernelClassifier, KernelEstimator, check_products, classified, unchanged_on_failure
 from ..documentation import documented
 from ..full.estimators import FullSVC
 from ..progress import FitProgress
@@ -178,6 +179,9 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
 
     def _select_linear(self, data: TrainingSet, say: Callable[[str], None]) -> tuple[Array, int]:
         """Scores of the features, and rounds."""
+        check_products(data.X)
+        with np.errstate(over="ignore"):
+            check_finite(squared_norms(data.X))
         A = np.column_stack([np.ones(data.n), dense(data.X)]).astype(np.float64)
         t, c = np.ones(len(A)), self.C * data.weight
         make = quadratic_round if self.variant == "quadratic" else linear_round
@@ -214,6 +218,8 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
             share = carried / max(float(carried[scales > 0].mean()), np.finfo(float).tiny)
             new = scales * np.minimum(1.0, np.sqrt(share / FAIR_SHARE))
             new[new < FADED] = 0.0
+            if not new.any():  # no feature carries anything
+                return self._only_the_strongest(carried), n_iter
             moved = float(np.abs(new - scales).max())
             scales = new
             say(f"round {n_iter}: {count(int((scales > 0).sum()), 'feature')} left, moved by {moved:.2g}")
