@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, Kernel, Precomputed, as_kernel, resolve_gamma
+from ..limits import check_width
 from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
@@ -131,6 +132,8 @@ class KernelEstimator(TrainedEstimator):
     _stages: ClassVar[tuple[str, ...] | None] = None
     # whether equal rows become one only where their targets are equal too; otherwise their target is the mean
     _merges_equal_targets: ClassVar[bool] = True
+    # whether the method holds numbers for every column of X, those without an entry too
+    _needs_every_column: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), HasMethods(["__call__", "diag", "expand"]), callable],
@@ -177,6 +180,8 @@ class KernelEstimator(TrainedEstimator):
         with unchanged_on_failure(self), one_blas_thread(), progress:
             data, known = self._training_set(X, y, sample_weight)
             data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
+            if self._needs_every_column:
+                check_width(data.X)
             run = Run(self, progress, known)
             run.say(f"{count(data.n, 'distinct row')} of {count(data.X.shape[1], 'feature')}")
             trained = self._train(data, self._kernel_for(data), run)

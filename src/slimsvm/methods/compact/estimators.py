@@ -160,6 +160,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     True
     """
 
+    _needs_every_column = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **_COMPACT_CONSTRAINTS,
@@ -254,6 +255,7 @@ scale, on_interrupt, verbose, random_state, n_jobs
     True
     """
 
+    _needs_every_column = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelRegressor._parameter_constraints,
         **_COMPACT_CONSTRAINTS,

@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...expansion import KernelExpansion
 from ...kernels import Kernel, Linear
+from ...limits import PRODUCT_SECONDS, announce, check_columns
 from ...losses import Hinge, SquaredHinge
-from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, check_finite
+from ...problem import FeatureGram, Problem, Solution, check_finite
 from ...readout import FeaturesReadout, Readout
 from ...rows import Array, Rows
 from ...threads import n_threads, one_blas_thread
@@ -22,9 +23,12 @@ from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, KernelEstimator, Run
 from ..documentation import documented
-from .cholesky import SELECTIONS, Rule, as_rule
+from .cholesky import FEWER, SELECTIONS, Rule, as_rule
 from .hinge_solvers import HINGE_SOLVERS, solve_hinge
 from .newton import solve_newton
+
+# Steps of the interior point and of Newton's method, each of which costs n m^2.
+LIKELY_STEPS = 30
 
 _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
     "selection": [StrOptions(set(SELECTIONS)), callable],
@@ -40,14 +44,6 @@ def _check_solver(solver: Any, loss: str) -> None:
     if solver not in able:
         raise ValueError(
             f"solver={solver!r} cannot solve loss={loss!r}; it takes {', '.join(map(repr, able))}."
-        )
-
-
-def _check_memory(n: int, m: int) -> None:
-    if 8 * n * m > 4 * DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"the features of {n} rows on {m} vectors need {8 * n * m / 2**30:.3g} GiB, above the limit of "
-            f"{4 * DENSE_LIMIT_BYTES / 2**30:.3g} GiB; raise eta or set max_vectors."
         )
 
 
@@ -182,6 +178,10 @@ class EmpiricalSVC(KernelClassifier):
             vectors, H, support = self._select(data, kernel, run)
         check_finite(H)
         run.say(f"selected {count(H.shape[1], 'vector')}")
+        announce(
+            run.name, "steps of the solver", PRODUCT_SECONDS * H.size * H.shape[1], LIKELY_STEPS * data.Y.shape[1],
+            instead=FEWER,
+        )  # fmt: skip
         solution = self._solve(H, data.Y, self.C * data.weight, run)
         run.say(f"solved to a relative gap of {solution.residual:.2g}")
         solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
@@ -199,7 +199,7 @@ class EmpiricalSVC(KernelClassifier):
         gram = data.gram(kernel, run.n_threads)
         select = as_rule(self.selection)
         chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
-        _check_memory(gram.n, len(chosen))
+        check_columns(gram.n, len(chosen), FEWER)
         return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
@@ -220,7 +220,7 @@ def _unit_inputs(kernel: Kernel, X: Rows) -> tuple[Any, Array, None]:
             "vectors='orthogonal' needs kernel='linear': only there the inputs are the features."
         )
     d = X.shape[1]
-    _check_memory(X.shape[0], d)
+    check_columns(X.shape[0], d, "use vectors='selected'")
     if sparse.issparse(X):
         return sparse.eye_array(d, format="csr", dtype=X.dtype), X.toarray().astype(np.float64), None
     return np.eye(d, dtype=X.dtype), X.astype(np.float64), None

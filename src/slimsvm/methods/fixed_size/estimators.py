@@ -9,11 +9,15 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
+from ...limits import check_columns
 from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
 from .entropy import select_by_entropy
+
+# Arrays as large as the kernel values of the rows with the vectors that are there at the same time.
+COPIES = 3
 
 _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
     "n_vectors": [Interval(Integral, 1, None, closed="left")],
@@ -24,6 +28,7 @@ _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
 def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     """Choose vectors by entropy and solve in the primal."""
     gram = data.gram(kernel, run.n_threads)
+    check_columns(gram.n, min(model.n_vectors, gram.n), "lower n_vectors", times=COPIES)
     chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), run.rng)
     coef, intercept = primal_solution(
         gram.block(chosen, np.arange(gram.n)),
