@@ -32,7 +32,7 @@ def dictionary(gram: KernelGram, candidates: Array, rows: Array, weight: Array) 
     check_memory(
         8.0 * len(candidates) * n,
         f"the dictionary of {len(candidates)} candidates on {n} rows needs",
-        f"lower n_candidates (to {max(1, DENSE_LIMIT_BYTES // (16 * n))} for instance), or use {FEW_VECTORS}",
+        f"lower n_candidates (to {max(1, DENSE_LIMIT_BYTES // (16 * max(1, n)))} for instance), or use {FEW_VECTORS}",
     )
     D = gram.block(candidates, rows)
     D += 1.0
