@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .adapters.table_encoder import TableEncoder as TableEncoder
     from .errors import BudgetError as BudgetError
     from .errors import DataFormatError as DataFormatError
+    from .errors import LongFitWarning as LongFitWarning
     from .errors import ModelFormatError as ModelFormatError
     from .errors import SlimsvmError as SlimsvmError
     from .evaluation import vector_path as vector_path
@@ -101,6 +102,7 @@ _HOMES = {
     "TableEncoder": "adapters.table_encoder",
     "BudgetError": "errors",
     "DataFormatError": "errors",
+    "LongFitWarning": "errors",
     "ModelFormatError": "errors",
     "SlimsvmError": "errors",
     "vector_path": "evaluation",

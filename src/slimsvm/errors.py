@@ -25,6 +25,10 @@ class BudgetError(SlimsvmError, ValueError):
     """No model fits within the limits that were set, or the limits make no sense."""
 
 
+class LongFitWarning(UserWarning):
+    """What lies ahead likely takes more than ten minutes; the text has the estimate and what to do instead."""
+
+
 def check_version(version: object, newest: int, what: str) -> None:
     """Refuse a stored value of another format version than this release has."""
     if version != newest:

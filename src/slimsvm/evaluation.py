@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -18,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from .adapters.models import as_reducible
 from .budget import single_row_latency_us, stored_bytes
 from .expansion import KernelExpansion
+from .limits import announce
 from .methods.progress import Shown
 from .path import FullModel, VectorPath, within_one_error
 from .progress import tell, working
@@ -289,8 +292,18 @@ def _cross_validated(
     )
     total, results = len(settings) * len(folds), []
     tell("fitting models", 0, total)
+    start = time.perf_counter()
     for result in fits:
         results.append(result)
+        if len(results) == 1:
+            each = (time.perf_counter() - start) / effective_n_jobs(n_jobs)
+            announce(
+                "vector_path",
+                "fits",
+                each,
+                total,
+                instead="give fewer sizes, folds or rows, or set n_jobs=-1",
+            )
         tell("fitting models", len(results), total)
     rows = [results[start : start + len(folds)] for start in range(0, len(results), len(folds))]
     return np.array([[score for score, _ in row] for row in rows]), [[f for _, f in row] for row in rows]

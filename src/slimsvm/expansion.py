@@ -355,7 +355,7 @@ class KernelExpansion:
                 projection = Projection(np.asarray(parts["matrix"]), np.asarray(parts["shift"]))
             made = cls(kernel, vectors, coef, intercept, projection)
             if isinstance(kernel, RBF | Laplacian):
-                kernel.widths(made.vectors.shape[1])
+                kernel.check_features(made.vectors.shape[1])
         except ModelFormatError:
             raise
         except KeyError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack
 
+from .limits import check_memory
 from .rows import Array
 
 FIRST_CAPACITY = 64
@@ -44,10 +45,12 @@ class GrowingRows:
         if self._limit is not None:
             capacity = min(capacity, self._limit // (8 * max(1, self._width)))
             if capacity <= self.m:
-                raise MemoryError(
-                    f"the search needs more than {self._limit / 2**30:.3g} GiB for {self.m} vectors; limit "
-                    "max_vectors, raise max_error, or set n_candidates, which works without the rows that are "
-                    "not candidates."
+                check_memory(
+                    8.0 * (self.m + 1) * self._width,
+                    f"the search, which has found {self.m} vectors, needs for one more",
+                    "limit max_vectors, raise max_error, or set n_candidates, which works without the rows that are "
+                    "not candidates",
+                    limit=self._limit,
                 )
         grown = np.empty((capacity, self._width))
         grown[: self.m] = self.rows

@@ -17,19 +17,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .errors import warn_user
 from .kernels import Kernel, Precomputed, is_positive_definite
+from .limits import DENSE_LIMIT_BYTES, FEW_VECTORS, check_memory
 from .losses import Loss
 from .rows import Array, Rows, cast, distinct_rows
 from .words import count
 
-# The largest n x n matrix held in memory; larger ones are worked through in blocks of columns.
-DENSE_LIMIT_BYTES = 2 * 2**30
 # Solvers multiply kernel values with each other and add up the products.
 LARGEST_KERNEL_VALUE = 1e100
-
-
-def gigabytes(size: float) -> str:
-    """A size in GiB, for messages."""
-    return f"{size / 2**30:.3g} GiB"
 
 
 def unusable_kernel_values(what: str) -> ValueError:
@@ -106,12 +100,13 @@ class KernelGram:
     @cached_property
     def dense(self) -> Array:  # (n, n), not to be written to
         """The whole matrix; a MemoryError that says the bytes when it is above the limit."""
-        if not self.is_held:
-            raise MemoryError(
-                f"the kernel matrix of {self.n} rows needs {gigabytes(8.0 * self.n**2)}, above the limit of "
-                f"{gigabytes(self.limit_bytes)}; use a solver that works without it (solver='cg' of "
-                "LSSVC and LSSVR), or fewer rows."
-            )
+        check_memory(
+            8.0 * self.n**2,
+            f"the kernel matrix of {self.n} rows needs",
+            "use a solver that works without it (solver='cg' of LSSVC and LSSVR), a machine that needs no such "
+            f"matrix ({FEW_VECTORS}), or fewer rows",
+            limit=self.limit_bytes,
+        )
         return self._checked(self._vectors)
 
     def column(self, i: int) -> Array:  # (n,)

@@ -21,6 +21,9 @@ BLOCK_BYTES = 8 * 2**20
 # the bits that dense rows have, so that a fit makes the same choices.
 CROWDED = 1 / 16
 
+# Up to this many columns each has its weight from one stream of random numbers; beyond, from a hash of its number, so
+# that a few entries in a matrix of millions of columns cost no more than they are.
+STREAM_COLUMNS = 2**20
 # Seed of the weights that put rows in an order of their own; any fixed number serves.
 _PROJECTION_SEED = 20080601
 
@@ -114,12 +117,41 @@ def squared_norms(X: Rows) -> Array:  # (n,)
     return np.concatenate(blocks) if blocks else np.empty(0)
 
 
+def occurring(X: Rows) -> tuple[Rows, Array]:
+    """CSR rows without the columns in which none has an entry, and the numbers of those left; dense rows as they are.
+
+    Examples
+    --------
+    >>> narrow, columns = occurring(sparse.csr_array(([5.0, 7.0], [3, 8], [0, 1, 2]), shape=(2, 1_000_000_000)))
+    >>> narrow.toarray().tolist(), columns.tolist()
+    ([[5.0, 0.0], [0.0, 7.0]], [3, 8])
+    """
+    if not sparse.issparse(X):
+        return X, np.arange(X.shape[1])
+    columns, places = np.unique(X.indices, return_inverse=True)
+    places = places.ravel().astype(X.indptr.dtype)
+    return sparse.csr_array((X.data, places, X.indptr), shape=(X.shape[0], len(columns))), columns
+
+
+def narrowed(X: Rows, Z: Rows) -> tuple[Rows, Rows]:
+    """Both without the columns that neither has an entry in, where they are CSR and have very many columns."""
+    if not (sparse.issparse(X) and sparse.issparse(Z)) or X.shape[1] <= STREAM_COLUMNS:
+        return X, Z
+    narrow = occurring(as_rows(sparse.vstack([X, Z], format="csr")))[0]
+    return narrow[: X.shape[0]], narrow[X.shape[0] :]
+
+
 def _projections(X: Rows) -> Array:  # (n,)
     """A number for each row: its sum with fixed random weights, added from left to right in float64.
 
     Zeros add nothing, so a row has the same number dense or CSR, in float32 or float64.
     """
-    weights = np.random.default_rng(_PROJECTION_SEED).standard_normal(X.shape[1])
+    d = X.shape[1]
+    if d > STREAM_COLUMNS:
+        X, columns = occurring(X)
+        weights = mixed(columns.astype(np.uint64) + np.uint64(_PROJECTION_SEED)) * 2.0**-63 - 1.0
+    else:
+        weights = np.random.default_rng(_PROJECTION_SEED).standard_normal(d)
     with np.errstate(over="ignore", invalid="ignore"):
         return _weighted_sums(X, weights) + 0.0  # -0.0 and 0.0 are one value
 
@@ -147,7 +179,9 @@ def mixed(numbers: Array) -> Array:  # the same shape, of uint64
 
 def _row_bytes(X: Rows, rows: Array) -> list[bytes]:
     """The values of some rows, as bytes that are equal exactly when the rows are."""
-    return [(row + row.dtype.type(0)).tobytes() for row in dense(X[rows])]  # -0.0 and 0.0 are one value
+    return [
+        (row + row.dtype.type(0)).tobytes() for row in dense(occurring(X[rows])[0])
+    ]  # -0.0 and 0.0 are one value
 
 
 def distinct_rows(X: Rows) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ is inside, in all threads: the first one in remembers the limits and sets them t
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import threading
@@ -13,7 +14,11 @@ from contextlib import ContextDecorator
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+from scipy.linalg import blas
 from threadpoolctl import ThreadpoolController
+
+from .limits import address_space_left, check_memory
 
 # What the compiled core can be told; it never starts more than there is work for.
 MOST_THREADS = 2**31 - 1
@@ -29,6 +34,25 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be at most {MOST_THREADS}, got {n_jobs}; -1 means all processors.")
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+
+
+# What OpenBLAS takes when it is first called, 32 MB in NumPy and as much in SciPy, with room for larger processors.
+BUFFER_BYTES = 2**27
+_has_buffers = False
+
+
+def _take_buffers() -> None:
+    """Let BLAS take its memory, once; a MemoryError where there is none, because OpenBLAS would end the process."""
+    global _has_buffers
+    if _has_buffers:
+        return
+    check_memory(
+        BUFFER_BYTES, "the buffers of BLAS need", "raise the memory limit of the process", limit=math.inf
+    )
+    small = np.eye(64)
+    small @ small
+    blas.dgemm(1.0, small, small)
+    _has_buffers = True
 
 
 class one_blas_thread(ContextDecorator):
@@ -48,6 +72,7 @@ class one_blas_thread(ContextDecorator):
     """
 
     def __enter__(self) -> Self:
+        _take_buffers()
         _limits.enter(id(self))
         return self
 
@@ -124,6 +149,8 @@ class _Limits:
         before = self._before.get(scope, [])
         while before:
             library, threads = before[-1]
+            if address_space_left() < threads * BUFFER_BYTES:
+                return  # each thread takes a buffer, or OpenBLAS ends the process: the next one in tries again
             if library.get_num_threads() == 1:
                 _set_num_threads(library, threads)
             before.pop()  # only now: Ctrl-C may come in between

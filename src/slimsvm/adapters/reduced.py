@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.svm._base import BaseLibSVM
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, _routing_enabled, process_routing
@@ -16,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..expansion import KernelExpansion
+from ..limits import announce_libsvm
 from ..methods.base import unchanged_on_failure
 from ..methods.fitted import ConvertsMixin
 from ..methods.progress import CallbackSupportMixin, FitProgress
@@ -196,6 +198,8 @@ class Reduced(CallbackSupportMixin, ConvertsMixin, MetaEstimatorMixin, BaseEstim
         progress = FitProgress(self, None, X, y, fit_params.get("sample_weight"))
         with unchanged_on_failure(self), progress:
             progress.stage("fitting the estimator")
+            if isinstance(self.estimator, BaseLibSVM) and hasattr(X, "shape") and len(X.shape) == 2:
+                announce_libsvm(type(self).__name__, X, self.estimator.max_iter, self.estimator.cache_size)
             try:
                 fitted = clone(self.estimator).fit(X, y, **routed)
             except ValueError as error:

@@ -11,7 +11,17 @@ import numpy as np
 from scipy import sparse
 
 from .. import _core
-from ..rows import Array, Rows, as_rows, block_slices, dense, is_crowded, scale_columns, squared_norms
+from ..rows import (
+    Array,
+    Rows,
+    as_rows,
+    block_slices,
+    dense,
+    is_crowded,
+    narrowed,
+    scale_columns,
+    squared_norms,
+)
 from .base import checked_gamma, checked_number, pair
 from .distances import NORMS_ERROR, SURE_NORMS, SURELY_ZERO, row_products, squared_differences
 
@@ -79,8 +89,13 @@ class _CoreKernel:
             with np.errstate(over="ignore", invalid="ignore"):
                 yield rows, self._sparse_block(X[rows], Z)
 
-    def __call__(self, X: Any, Z: Any, *, n_threads: int = 1) -> Array:
+    def _sides(self, X: Any, Z: Any) -> tuple[Rows, Rows]:
+        """Both sides, without columns that add nothing where there are very many."""
         X, Z = pair(X, Z)
+        return narrowed(X, Z) if isinstance(getattr(self, "gamma", 1.0), float) else (X, Z)
+
+    def __call__(self, X: Any, Z: Any, *, n_threads: int = 1) -> Array:
+        X, Z = self._sides(X, Z)
         if not _is_sparse(X, Z):
             return _core.gram(self.name, *self._parameters(X.shape[1]), X, Z, n_threads)
         out = np.empty((X.shape[0], Z.shape[0]), dtype=X.dtype)
@@ -97,7 +112,7 @@ class _CoreKernel:
     def expand(
         self, X: Any, Z: Any, coef: Array, intercept: Array | None = None, *, n_threads: int = 1
     ) -> Array:
-        X, Z = pair(X, Z)
+        X, Z = self._sides(X, Z)
         coef = np.ascontiguousarray(coef, dtype=X.dtype)
         if intercept is None:
             intercept = np.zeros(coef.shape[1])
@@ -138,13 +153,15 @@ class WidthKernel(_CoreKernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", checked_gamma(self.gamma))
 
+    def check_features(self, d: int) -> None:
+        """Refuse widths of another number of features."""
+        if not isinstance(self.gamma, float) and len(self.gamma) != d:
+            raise ValueError(f"gamma has {len(self.gamma)} entries, but X has {d} features.")
+
     def widths(self, d: int) -> Array:
         """Return gamma for each of d features."""
-        if isinstance(self.gamma, float):
-            return np.full(d, self.gamma)
-        if len(self.gamma) != d:
-            raise ValueError(f"gamma has {len(self.gamma)} entries, but X has {d} features.")
-        return np.array(self.gamma)
+        self.check_features(d)
+        return np.full(d, self.gamma) if isinstance(self.gamma, float) else np.array(self.gamma)
 
     def _parameters(self, d: int) -> tuple[float, float, int, Array]:
         return 0.0, 0.0, 0, self.widths(d)

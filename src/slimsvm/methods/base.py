@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_gamma
+from ..limits import check_width
 from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
@@ -136,6 +137,8 @@ class KernelEstimator(TrainedEstimator):
     _stages: ClassVar[tuple[str, ...] | None] = None
     # whether equal rows become one only where their targets are equal too; otherwise their target is the mean
     _merges_equal_targets: ClassVar[bool] = True
+    # whether the method holds numbers for every column of X, those without an entry too
+    _needs_every_column: ClassVar[bool] = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), HasMethods(["__call__", "diag", "expand"]), callable],
@@ -196,6 +199,8 @@ class KernelEstimator(TrainedEstimator):
         """The training set with equal rows merged, and the run it is for."""
         data, known = self._training_set(X, y, sample_weight)
         data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
+        if self._needs_every_column:
+            check_width(data.X)
         return data, Run(self, progress, known)
 
     def _usable_kernel(self, data: TrainingSet) -> Kernel:

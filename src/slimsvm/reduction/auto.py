@@ -15,8 +15,8 @@ import numpy as np
 
 from ..expansion import KernelExpansion
 from ..kernels import Kernel, is_positive_definite
+from ..limits import DENSE_LIMIT_BYTES
 from ..losses import SquaredHinge
-from ..problem import DENSE_LIMIT_BYTES
 from ..refinement import has_gradient
 from ..rows import Array
 from .held_out import better_held_out, mistakes_held_out

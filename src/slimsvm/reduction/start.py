@@ -12,7 +12,8 @@ from ..budget import bytes_for, kernel_numbers, max_vectors_for
 from ..errors import BudgetError
 from ..expansion import KernelExpansion
 from ..kernels import Precomputed
-from ..problem import DENSE_LIMIT_BYTES, check_finite, gigabytes
+from ..limits import DENSE_LIMIT_BYTES, check_memory
+from ..problem import check_finite
 from ..rows import Array, Rows
 from ..words import count
 from .parts import prune_in_parts
@@ -256,11 +257,12 @@ def watch_of(start: Start, options: Options) -> EveryStep | NowAndThen:
 
 def _vector_gram(expansion: KernelExpansion, X: Rows, n_threads: int) -> Array:  # (m, m) float64
     m = expansion.n_vectors
-    if 8 * m * m > DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"the kernel matrix of the {count(m, 'vector')} needs {gigabytes(8.0 * m * m)}, above the limit of "
-            f"{gigabytes(DENSE_LIMIT_BYTES)}; use method='prune', which can work in parts, or fewer rows."
-        )
+    check_memory(
+        8.0 * m * m,
+        f"the kernel matrix of the {count(m, 'vector')} needs",
+        "use method='prune', which can work in parts, or fewer rows",
+        limit=DENSE_LIMIT_BYTES,
+    )
     if isinstance(expansion.kernel, Precomputed):
         rows = X[expansion.vectors.ravel()].astype(np.float64)
         K = expansion.kernel(rows, expansion.vectors)

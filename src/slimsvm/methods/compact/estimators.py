@@ -161,6 +161,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
     True
     """
 
+    _needs_every_column = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **COMPACT_CONSTRAINTS,
@@ -286,6 +287,7 @@ scale, warm_start, on_interrupt, verbose, random_state, n_jobs
     True
     """
 
+    _needs_every_column = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelRegressor._parameter_constraints,
         **COMPACT_CONSTRAINTS,

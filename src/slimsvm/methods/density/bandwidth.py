@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from ...kernels.distances import squared_distances
+from ...limits import DENSE_LIMIT_BYTES
 from ...progress import tell
 from ...rows import Array, Rows, block_slices, squared_norms
 from .mixture_support import SparseMixture
@@ -97,7 +98,8 @@ def full_bandwidth(X: Rows, weight: Array) -> float:
     n, d = X.shape
     total = float(weight.sum())
     scott = deviation(X, weight) * (total ** (-1.0 / (d + 4)) if total > 1 else 1.0)
-    chosen = np.sort(spread_rows(X, min(n, ROWS_LEFT_OUT)))
+    most = max(1, DENSE_LIMIT_BYTES // (8 * n))  # their distances from all rows are held
+    chosen = np.sort(spread_rows(X, min(n, ROWS_LEFT_OUT, most)))
     blocks = []
     for block in block_slices(len(chosen), 8 * n):
         own = chosen[block]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...expansion import KernelExpansion
 from ...kernels import RBF
+from ...limits import announce, check_width, pass_seconds
 from ...readout import DensityReadout
 from ...rows import Array, Rows, as_rows, dense, distinct_rows
 from ...threads import n_threads, one_blas_thread
@@ -25,6 +26,9 @@ from ..documentation import documented
 from ..progress import FitProgress
 from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
 from .mixture_support import SparseMixture, sparse_mixture
+
+# Looks at what each row would gain as a vector, which take a pass over the kernel matrix each.
+LIKELY_PASSES = 20
 
 
 @documented
@@ -164,6 +168,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         return self
 
     def _train(self, X: Rows, weight: Array) -> Trained:
+        check_width(X)
         rows = np.flatnonzero(weight > 0)
         first, group = distinct_rows(X[rows])
         weight = np.bincount(group, weights=weight[rows], minlength=len(first))
@@ -172,6 +177,10 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         if isinstance(points, np.ndarray):
             # nothing depends on the origin, but rounding would; the mean could lie far out with one row
             points -= np.median(points, axis=0)
+        announce(
+            type(self).__name__, "passes over the kernel matrix", pass_seconds(points, n_threads(self.n_jobs)),
+            LIKELY_PASSES, instead="set n_jobs=-1, or give fewer rows",
+        )  # fmt: skip
         bandwidth = self._choose_bandwidth(points, weight)
         found = self._mixture(points, weight, bandwidth)
         found.rounds.warn_if_unfinished(type(self).__name__)

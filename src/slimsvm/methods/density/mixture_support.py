@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...kernels import RBF
+from ...limits import check_columns
 from ...problem import KernelGram
 from ...rows import Array, Rows
 from ...solvers.reweighted import Reweighted, reweighted
@@ -183,6 +184,7 @@ def mixture_support(gram: KernelGram, s: Array, least: float, missing: float) ->
         Mean penalised log-likelihood that the weights may miss.
     """
     support = covering(gram, most_central(gram.X, s))
+    check_columns(gram.n, len(support), "give a larger bandwidth, or fewer rows", times=3)
     K = gram.columns(support)
     for _ in range(MAX_ADDITIONS):
         alpha, _ = solve_mixture(K, s, np.full(len(support), COST), tol=missing)

@@ -17,7 +17,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from ... import _core
-from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, Status
+from ...limits import check_memory
+from ...problem import FeatureGram, Problem, Solution, Status
 from ...progress import tell
 from ...rows import Array
 from .hinge import HingePoint, usable
@@ -64,11 +65,11 @@ def solve_active_set(
         raise ValueError("solver='active_set' keeps the sum of the coefficients and needs a free intercept.")
     H = gram.H
     (n, m), k = H.shape, problem.y.shape[1]
-    if 8 * n * n > DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"solver='active_set' needs a matrix of {8 * n * n / 2**30:.3g} GiB for {n} rows; use "
-            "solver='interior_point'."
-        )
+    check_memory(
+        8.0 * n * n,
+        f"solver='active_set' holds a square matrix, which for {n} rows needs",
+        "use solver='interior_point'",
+    )
     G = H @ H.T
     mean_square = float(np.trace(G)) / n
     C = usable(problem.C, mean_square)

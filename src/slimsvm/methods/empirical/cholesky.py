@@ -27,6 +27,7 @@ from scipy import linalg
 from scipy.linalg import lapack
 
 from ...kernels import Linear
+from ...limits import check_columns, check_memory
 from ...problem import KernelGram
 from ...progress import tell
 from ...rows import Array
@@ -37,6 +38,8 @@ BLOCK_ROWS = 128
 CANDIDATES = 256
 # A residual below this share of k(x, x) is rounding: such a row depends on the kept ones.
 ROUNDING = 1e-12
+# What helps against too many vectors.
+FEWER = "raise eta, lower gamma, or set max_vectors (to 500 for instance)"
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,18 @@ def most_rows(gram: KernelGram, diagonal: Array, eta: float, max_vectors: int | 
     return min(rank, gram.n, gram.n if max_vectors is None else max_vectors)
 
 
+def check_size(n: int, m: int) -> None:
+    """Refuse a selection that has become too large: its factor, or the features of all rows, which follow."""
+    check_memory(8.0 * m * m, f"the Cholesky factor of the {m} vectors selected so far needs", FEWER)
+    check_columns(n, m, FEWER)
+
+
 class _Factor:
     """A lower triangular factor that grows by blocks."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, n: int, capacity: int) -> None:
         self.m = 0
+        self._n = n
         self._array = np.zeros((min(capacity, BLOCK_ROWS), min(capacity, BLOCK_ROWS)))
         self._capacity = capacity
 
@@ -95,6 +105,7 @@ class _Factor:
     def append(self, below: Array, corner: Array) -> None:
         """Add rows [below, corner]."""
         size = self.m + len(corner)
+        check_size(self._n, size)
         if size > len(self._array):
             grown = min(self._capacity, max(size, 2 * len(self._array)))
             larger = np.zeros((grown, grown))
@@ -169,7 +180,7 @@ def select_in_order(
     diagonal = gram.diagonal()
     threshold = thresholds(diagonal, eta)
     capacity = most_rows(gram, diagonal, eta, max_vectors)
-    factor = _Factor(capacity)
+    factor = _Factor(gram.n, capacity)
     kept = np.empty(0, dtype=np.intp)
     for start in range(0, gram.n, BLOCK_ROWS):
         block = np.arange(start, min(start + BLOCK_ROWS, gram.n))
@@ -216,6 +227,7 @@ def _select_by_residual(
             gram.block(candidates, candidates) - known @ known.T, choose, capacity - m
         )
         rows, corner = candidates[chosen], columns[chosen]
+        check_size(gram.n, m + len(rows))
         if m + len(rows) > V.shape[1]:
             wider = np.empty((gram.n, min(capacity, max(m + len(rows), 2 * V.shape[1]))))
             wider[:, :m] = V[:, :m]

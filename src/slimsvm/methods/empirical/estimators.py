@@ -7,27 +7,32 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...chunks.statistics import Features
 from ...expansion import KernelExpansion
-from ...kernels import Kernel, Linear, outputs_that_fit
+from ...kernels import Kernel, outputs_that_fit
+from ...limits import PRODUCT_SECONDS, announce, check_columns
 from ...losses import Hinge, SquaredHinge
-from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, check_finite
+from ...problem import FeatureGram, Problem, Solution, check_finite
 from ...readout import FeaturesReadout, Readout
-from ...rows import Array, Rows
+from ...rows import Array
 from ...threads import n_threads, one_blas_thread
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, KernelEstimator, Run
 from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
-from .cholesky import SELECTIONS, Rule, as_rule
+from .cholesky import FEWER, SELECTIONS, Rule, as_rule
 from .every_row import machine_of_all_rows
 from .hinge_solvers import HINGE_SOLVERS, solve_hinge
 from .newton import solve_newton
+from .unit_inputs import unit_inputs, unit_vectors
+
+# Steps of the interior point and of Newton's method, each of which costs n m^2.
+LIKELY_STEPS = 30
 
 _SELECTION_CONSTRAINTS: dict[str, list[Any]] = {
     "selection": [StrOptions(set(SELECTIONS)), callable],
@@ -43,14 +48,6 @@ def _check_solver(solver: Any, loss: str) -> None:
     if solver not in able:
         raise ValueError(
             f"solver={solver!r} cannot solve loss={loss!r}; it takes {', '.join(map(repr, able))}."
-        )
-
-
-def _check_memory(n: int, m: int) -> None:
-    if 8 * n * m > 4 * DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"the features of {n} rows on {m} vectors need {8 * n * m / 2**30:.3g} GiB, above the limit of "
-            f"{4 * DENSE_LIMIT_BYTES / 2**30:.3g} GiB; raise eta or set max_vectors."
         )
 
 
@@ -184,11 +181,15 @@ class EmpiricalSVC(FitsInChunks, KernelClassifier):
     def _train(self, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
         _check_solver(self.solver, self.loss)
         if self.vectors == "orthogonal":
-            vectors, H, support = _unit_inputs(kernel, data.X)
+            vectors, H, support = unit_inputs(kernel, data.X)
         else:
             vectors, H, support = self._select(data, kernel, run)
         check_finite(H)
         run.say(f"selected {count(H.shape[1], 'vector')}")
+        announce(
+            run.name, "steps of the solver", PRODUCT_SECONDS * H.size * H.shape[1], LIKELY_STEPS * data.Y.shape[1],
+            instead=FEWER,
+        )  # fmt: skip
         solution = self._solve(H, data.Y, self.C * data.weight, run)
         run.say(f"solved to a relative gap of {solution.residual:.2g}")
         solution.warn_if_unfinished(run.name, loss=self.loss, C=self.C)
@@ -204,7 +205,7 @@ class EmpiricalSVC(FitsInChunks, KernelClassifier):
     def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
         _check_solver(self.solver, self.loss)
         if self.vectors == "orthogonal":
-            vectors, support = _unit_vectors(kernel, data.X), None
+            vectors, support = unit_vectors(kernel, data.X), None
         else:
             gram, select = data.gram(kernel, run.n_threads), as_rule(self.selection)
             chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
@@ -216,7 +217,7 @@ class EmpiricalSVC(FitsInChunks, KernelClassifier):
         gram = data.gram(kernel, run.n_threads)
         select = as_rule(self.selection)
         chosen = select(gram, eta=self.eta, max_vectors=self.max_vectors, rng=run.rng).rows
-        _check_memory(gram.n, len(chosen))
+        check_columns(gram.n, len(chosen), FEWER)
         return data.vectors(chosen), gram.columns(chosen), data.rows[chosen]
 
     def _solve(self, H: Array, Y: Array, C: Array, run: Run) -> Solution:
@@ -229,25 +230,6 @@ class EmpiricalSVC(FitsInChunks, KernelClassifier):
         if self.loss == "squared_hinge":
             return solve_newton(problem, **options)
         return solve_hinge(problem, solver=self.solver, **options)
-
-
-def _unit_vectors(kernel: Kernel, X: Rows) -> Rows:  # (d, d)
-    """The unit vectors of the inputs, dense or CSR as X is."""
-    if not isinstance(kernel, Linear):
-        raise ValueError(
-            "vectors='orthogonal' needs kernel='linear': only there the inputs are the features."
-        )
-    d = X.shape[1]
-    return (
-        sparse.eye_array(d, format="csr", dtype=X.dtype) if sparse.issparse(X) else np.eye(d, dtype=X.dtype)
-    )
-
-
-def _unit_inputs(kernel: Kernel, X: Rows) -> tuple[Any, Array, None]:
-    """Unit vectors and the inputs themselves as features, eq. (13)."""
-    vectors = _unit_vectors(kernel, X)
-    _check_memory(X.shape[0], X.shape[1])
-    return vectors, (X.toarray() if sparse.issparse(X) else X).astype(np.float64), None
 
 
 @documented

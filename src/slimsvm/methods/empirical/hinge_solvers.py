@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...problem import DENSE_LIMIT_BYTES, Problem, Solution
+from ...limits import DENSE_LIMIT_BYTES
+from ...problem import Problem, Solution
 from .active_set import PAIRS_LARGEST_C, solve_active_set
 from .coordinate_descent import solve_coordinate_descent
 from .interior_point import solve_interior_point

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from ... import _core
-from ...problem import DENSE_LIMIT_BYTES, FeatureGram, Problem, Solution, Status
+from ...limits import check_memory
+from ...problem import FeatureGram, Problem, Solution, Status
 from ...progress import tell
 from ...rows import Array
 from .hinge import HingePoint
@@ -39,10 +40,11 @@ def solve_pairs(
     if not problem.fit_intercept:
         raise ValueError("solver='smo' moves pairs of coefficients and needs a free intercept.")
     n, k = problem.y.shape
-    if 8 * n * n > DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"solver='smo' needs a matrix of {8 * n * n / 2**30:.3g} GiB for {n} rows; use solver='interior_point'."
-        )
+    check_memory(
+        8.0 * n * n,
+        f"solver='smo' holds a square matrix, which for {n} rows needs",
+        "use solver='interior_point'",
+    )
     G = gram.H @ gram.H.T
     alpha, intercept, gap = np.zeros((n, k)), np.zeros(k), np.full(k, np.inf)
     most, status = 0, Status.OPTIMAL

@@ -11,12 +11,16 @@ from sklearn.utils._param_validation import Interval
 from ...chunks.coefficients import least_squares, least_squares_of_rows
 from ...chunks.statistics import Features
 from ...kernels import Kernel
+from ...limits import check_columns
 from ...solvers.primal import primal_solution
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
 from .entropy import select_by_entropy
+
+# Arrays as large as the kernel values of the rows with the vectors that are there at the same time.
+COPIES = 3
 
 _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
     "n_vectors": [Interval(Integral, 1, None, closed="left")],
@@ -27,6 +31,7 @@ _SIZE_CONSTRAINTS: dict[str, list[Any]] = {
 def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     """Choose vectors by entropy and solve in the primal."""
     gram = data.gram(kernel, run.n_threads)
+    check_columns(gram.n, min(model.n_vectors, gram.n), "lower n_vectors", times=COPIES)
     chosen = select_by_entropy(gram, min(model.n_vectors, gram.n), run.rng)
     penalty = 1.0 / model.C
     solved = least_squares_of_rows(data, kernel, chosen, penalty, in_function_space=True)

@@ -13,10 +13,11 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import RBF, Kernel, Linear, Polynomial, Sigmoid
+from ...limits import announce_libsvm
 from ...losses import Hinge, SquaredHinge
 from ...problem import KernelGram, Problem, Solution, Status, unusable_kernel_values
 from ...progress import tell
-from ...rows import dense_if_crowded, scale_columns, squared_norms
+from ...rows import dense_if_crowded, narrowed, scale_columns, squared_norms
 from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, Run
@@ -138,6 +139,7 @@ class FullSVC(KernelClassifier):
         n, k = problem.y.shape
         inputs, options = self._as_libsvm(problem, kernel, gram)
         _check_range(inputs, options["kernel"], gram)
+        announce_libsvm(run.name, inputs, self.max_iter, self.cache_size, n_outputs=k)
         bound = problem.C if self.loss == "hinge" else np.ones(n)
         unit = 1.0 if self.loss == "hinge" else UNBOUNDED
         alpha, intercept, n_iter = np.zeros((n, k)), np.zeros(k), 0
@@ -169,6 +171,7 @@ class FullSVC(KernelClassifier):
         X = dense_if_crowded(gram.X)  # libsvm's two ways to add up differ in their last digits
         if self.loss == "hinge":
             if isinstance(kernel, RBF):
+                X = narrowed(X, X[:0])[0] if isinstance(kernel.gamma, float) else X
                 with np.errstate(over="ignore"):
                     scaled = scale_columns(X, np.sqrt(kernel.widths(X.shape[1])))
                     near = squared_norms(scaled).max() <= SURE_NORM

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from ...kernels import Precomputed
+from ...limits import DENSE_LIMIT_BYTES
 from ...linalg import GrowingRows
-from ...problem import DENSE_LIMIT_BYTES, KernelGram, check_finite
+from ...problem import KernelGram, check_finite
 from ...rows import Array, Rows
 
 # Columns of the kernel matrix computed by one call: with fewer, reading the rows costs more than the kernel.

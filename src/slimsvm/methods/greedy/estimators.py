@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...chunks.sample import Size
 from ...expansion import KernelExpansion
 from ...kernels import Kernel
+from ...limits import MEMORY_SECONDS, announce, check_memory, kernel_seconds
 from ...problem import KernelGram
 from ...rows import Array, cast
 from ...training import Trained, TrainingSet, held_out_score, hold_out
@@ -21,8 +23,12 @@ from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
 from .columns import ColumnCache
+from .inverse_factor import check_factor
 from .path import GreedyPath, Output
 from .search import FullSearch, GreedyRule, RandomSearch, Sequence, run
+
+# Share of the rows that a search takes as vectors where nothing limits it, at least: 3 to 31 % in the paper's tables.
+LIKELY_SHARE = 0.05
 
 _GREEDY_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
@@ -62,6 +68,7 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     part, ridge, Y = gram.part(rows), 1.0 / (model.C * data.weight[rows]), data.Y[rows]
     # labels are counted from 0 as in the paper, other targets from their mean
     shift = np.zeros(Y.shape[1]) if data.classify else data.mean
+    check_size(model, part, run)
     rule = GreedyRule(model.max_error, model.fitting == "prefitting", model.n_candidates)
     sequences = select(part, ridge, Y - shift, rule, model.max_vectors, rng)
     outputs = [
@@ -83,6 +90,21 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     coef, intercept = path.machine(path.n_steps)
     extras["path_"] = path
     return Trained.on_rows(data, kernel, coef, intercept, chosen=used, n_iter=path.n_steps, extras=extras)
+
+
+def check_size(model: Any, gram: KernelGram, run: Run) -> None:
+    """Refuse a search whose likely vectors cannot be held, and announce one that takes long."""
+    n = gram.n
+    m = min(n if model.max_vectors is None else model.max_vectors, math.ceil(LIKELY_SHARE * n))
+    if model.n_candidates is None:
+        check_memory(
+            8.0 * n * m, f"looking at all {n} rows in each step needs, for {m} vectors,",
+            "set max_vectors (to 500 for instance) or n_candidates=146, or use CompactSVC or CompactSVR", times=2,
+        )  # fmt: skip
+        return
+    check_factor(m)
+    each = kernel_seconds(0.5 * m * model.n_candidates, gram.X, run.n_threads) + MEMORY_SECONDS * m * m
+    announce(run.name, "steps", each, m, instead="set max_vectors (to 1000 for instance) or raise max_error")
 
 
 def scores_on(data: TrainingSet, gram: KernelGram, outputs: list[Output], held: Array) -> Array:

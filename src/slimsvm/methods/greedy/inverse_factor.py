@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 
+from ...limits import check_memory
 from ...rows import Array
+
+
+def check_factor(m: int) -> None:
+    """Refuse a factor for so many vectors where it is too large."""
+    check_memory(
+        8.0 * m * m, f"the inverse factor of {m} vectors needs", "set max_vectors or raise max_error"
+    )
 
 
 class InverseFactor:
@@ -55,6 +63,7 @@ class InverseFactor:
         """Add a vector with this row of L and this target."""
         m, root = self.m, math.sqrt(pivot)
         if m == len(self._inverse):
+            check_factor(m + 1)
             capacity = max(64, 2 * m)
             grown = np.zeros((capacity, capacity))
             grown[:m, :m] = self._inverse

@@ -33,8 +33,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ...limits import DENSE_LIMIT_BYTES
 from ...linalg import GrowingRows, pivot_floor
-from ...problem import DENSE_LIMIT_BYTES, KernelGram
+from ...problem import KernelGram
 from ...progress import tell
 from ...rows import Array
 from .columns import COLUMNS_AT_A_TIME, ColumnCache, SelectedVectors

@@ -8,12 +8,16 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import Kernel
+from ...limits import FEW_VECTORS, announce, pass_seconds
 from ...losses import Squared
 from ...problem import Problem
 from ...training import Trained, TrainingSet
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
-from .solvers import SOLVERS, Solver
+from .solvers import CG_ITERATIONS, SOLVERS, Solver
+
+# Conjugate gradients mostly end after so many iterations with the default tol and C.
+LIKELY_ITERATIONS = 30
 
 _LEAST_SQUARES_CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0, None, closed="neither")],
@@ -31,6 +35,12 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     if isinstance(name, str) and name == "auto":
         name = "cholesky" if gram.is_held else "cg"
     solve = SOLVERS[name] if isinstance(name, str) else name
+    if name == "cg" and not gram.is_held:
+        announce(
+            run.name, "iterations", pass_seconds(gram.X, run.n_threads), LIKELY_ITERATIONS,
+            most=CG_ITERATIONS if model.max_iter is None else model.max_iter,
+            instead=f"lower C, raise tol, set n_jobs=-1, or use {FEW_VECTORS}",
+        )  # fmt: skip
     problem = Problem(
         gram, data.Y, Squared(), model.C * data.weight, penalize_intercept=model.penalize_intercept
     )

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, minres
 
+from ...limits import FEW_VECTORS, check_columns
 from ...linalg import cholesky_factor
 from ...problem import KernelGram, Problem, Solution, Status
 from ...progress import tell
@@ -35,7 +36,8 @@ from .system import kernel_gram, operator, right_hand_sides, with_intercept
 
 # Columns of the matrix behind the preconditioner of conjugate gradients.
 PRECONDITIONER_RANK = 400
-# Default budget of iterations; exact arithmetic would end after n + 1.
+# Default budget of iterations; exact arithmetic would end after n + 1, so a matrix that is held has 2 n more. One that
+# is not is computed anew in each.
 CG_ITERATIONS = 1000
 
 # A solver: (problem, *, tol, max_iter, rng) -> Solution.
@@ -72,6 +74,9 @@ def solve_cholesky(
 def _preconditioner(gram: KernelGram, ridge: Array, rng: np.random.Generator) -> Callable[[Array], Array]:
     """Inverse of U U' + diag(ridge), U U' the matrix's projection on some of its columns."""
     rank = min(PRECONDITIONER_RANK, gram.n)
+    check_columns(
+        gram.n, rank, f"use {FEW_VECTORS}", times=4
+    )  # itself, solved, weighted, and one for the way
     chosen = np.sort(rng.choice(gram.n, size=rank, replace=False))
     columns = gram.columns(chosen)
     factor = cholesky_factor(columns[chosen])
@@ -94,7 +99,7 @@ def solve_cg(problem: Problem, *, tol: float, max_iter: int | None, rng: np.rand
     gram = kernel_gram(problem)
     ridge = 1.0 / problem.C
     right = right_hand_sides(problem)
-    limit = CG_ITERATIONS + 2 * gram.n if max_iter is None else max_iter
+    limit = CG_ITERATIONS + (2 * gram.n if gram.is_held else 0) if max_iter is None else max_iter
     if not gram.is_positive_definite:
         return _solve_minres(problem, gram, ridge, right, tol, limit)
     precondition = _preconditioner(gram, ridge, rng)

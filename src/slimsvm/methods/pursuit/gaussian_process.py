@@ -17,7 +17,7 @@ from ...training import Trained, TrainingSet
 from ...words import count
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..documentation import documented
-from .search import Pursuit, PursuitRule
+from .search import Pursuit, PursuitRule, check_size
 from .solution import PURSUIT_CONSTRAINTS, trained
 
 # The bound on the gap costs a pass over the kernel matrix: it is computed after growth by this share.
@@ -50,6 +50,9 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     """Add vectors one at a time until the bound on the gap is small enough."""
     gram = data.gram(kernel, run.n_threads)
     rule = PursuitRule(1.0 / model.C, True, model.fitting == "prefitting", model.n_candidates)
+    for_gradients = model.max_vectors + 2 if model.n_candidates is None else 1
+    for_bounds = math.log(model.max_vectors, 1.0 + GROWTH_BETWEEN_BOUNDS) if model.tol > 0 else 0
+    check_size(run.name, gram, model.max_vectors, for_gradients + for_bounds, "set tol=0 and n_candidates=59")
     search = Pursuit(gram, data.Y, data.weight, rule, run.rng)
     looked_at = 0
     while search.m < model.max_vectors and search.step():

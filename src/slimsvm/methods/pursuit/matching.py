@@ -17,7 +17,7 @@ from ...training import Trained, TrainingSet, held_out_score, hold_out
 from ..base import KernelClassifier, KernelEstimator, KernelRegressor, Run
 from ..chunked import AllRows, FitsInChunks
 from ..documentation import documented
-from .search import Pursuit, PursuitRule
+from .search import Pursuit, PursuitRule, check_size
 from .solution import PURSUIT_CONSTRAINTS, trained
 
 _MATCHING_CONSTRAINTS: dict[str, list[Any]] = {
@@ -36,6 +36,9 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     penalty = 0.0 if model.C is None else 1.0 / model.C
     rule = PursuitRule(penalty, False, model.fitting == "prefitting", model.n_candidates)
     part = gram if len(part_rows) == gram.n else gram.part(part_rows)
+    # the gradient and the curvature of all rows, and after each vector the gradient
+    n_passes = model.max_vectors + 2 if model.n_candidates is None else 0
+    check_size(run.name, part, model.max_vectors, n_passes, "set n_candidates=59")
     search = Pursuit(part, data.Y[part_rows], data.weight[part_rows], rule, rng)
     while search.m < model.max_vectors and search.step():
         tell("adding vectors", search.m, model.max_vectors)

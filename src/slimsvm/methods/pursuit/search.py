@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...limits import FEW_VECTORS, announce, check_columns, pass_seconds
 from ...linalg import GrowingRows
 from ...problem import KernelGram
 from ...rows import Array, block_slices
@@ -56,6 +57,16 @@ class PursuitRule:
     in_function_space: bool = False
     prefitting: bool = False
     n_candidates: int | None = None
+
+
+def check_size(who: str, gram: KernelGram, max_vectors: int, n_passes: float, instead: str) -> None:
+    """Refuse more columns than can be held; announce so many passes over a kernel matrix that is not."""
+    check_columns(gram.n, min(max_vectors, gram.n), "lower max_vectors")
+    if not gram.is_held:
+        each = pass_seconds(gram.X, gram.n_threads)
+        announce(
+            who, "passes over the kernel matrix", each, n_passes, instead=f"{instead}, or use {FEW_VECTORS}"
+        )
 
 
 class Pursuit:

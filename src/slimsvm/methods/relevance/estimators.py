@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ...kernels import Kernel
+from ...limits import FEW_VECTORS, announce, check_memory, pass_seconds
 from ...probability import Probability
 from ...rows import Array
 from ...threads import n_threads
@@ -33,6 +34,8 @@ _RELEVANCE_CONSTRAINTS: dict[str, list[Any]] = {
 
 # "em" stops when no precision changes by more than this times `tol`, relative to itself.
 EM_FACTOR = 1e3
+# Passes over the kernel matrix of an output: for every few vectors that enter, and every round of the likelihood.
+LIKELY_PASSES = 50
 
 
 def train(
@@ -46,7 +49,18 @@ def train(
     gaussian: bool,
 ) -> Trained:
     """Fit each output, and put the union of their vectors and their posteriors together."""
-    source = CandidateColumns(data.gram(kernel, run.n_threads))
+    gram = data.gram(kernel, run.n_threads)
+    if model.method == "em":
+        check_memory(
+            8.0 * gram.n**2, f"method='em' starts from all {gram.n} rows and needs", "use method='fast'"
+        )
+    elif not gram.is_held:
+        announce(
+            run.name, "passes over the kernel matrix", pass_seconds(gram.X, run.n_threads),
+            LIKELY_PASSES * targets.shape[1],
+            instead=f"set n_jobs=-1, raise tol, give fewer rows, or use {FEW_VECTORS}",
+        )  # fmt: skip
+    source = CandidateColumns(gram)
     smallest_gain = model.tol * float(data.weight.sum())
 
     def fitted(y: Array) -> SparseBayes:

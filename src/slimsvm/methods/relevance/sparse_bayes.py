@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from ...limits import check_columns
 from ...linalg import cholesky_factor
 from ...problem import KernelGram
 from ...rows import Array, block_slices, distinct_rows
@@ -33,6 +34,8 @@ ALIGNED = 1e-10
 # matrix costs hardly more for a few than for one, as it waits for memory, and one that computes the kernel values
 # hardly more for twice as many.
 PREFETCH_HELD, PREFETCH = 8, 16
+# Columns in the model and their products with the dictionary, and each once more while a column is added.
+COPIES = 4
 
 
 class CandidateColumns:
@@ -232,6 +235,7 @@ class GrowingModel:
         self.mean = np.append(self.mean - mean * shared, mean)
         self.columns = np.append(self.columns, candidate)
         self.precision = np.append(self.precision, precision)
+        check_columns(self.source.n_rows, m + 1, "raise tol or gamma, or lower max_iter", times=COPIES)
         self.Phi = np.column_stack([self.Phi, self.source.take(np.array([candidate]))])
         self.G = np.column_stack([self.G, g])
 

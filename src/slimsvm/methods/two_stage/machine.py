@@ -10,7 +10,8 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from ...kernels import Kernel
-from ...problem import DENSE_LIMIT_BYTES, KernelGram
+from ...limits import DENSE_LIMIT_BYTES, FEW_VECTORS, check_memory
+from ...problem import KernelGram
 from ...progress import tell
 from ...rows import Array
 from ...training import Trained, TrainingSet, held_out_score
@@ -27,13 +28,12 @@ PATIENCE_SHARE = 0.25
 
 def dictionary(gram: KernelGram, candidates: Array, rows: Array, weight: Array) -> Array:  # (p, n)
     """Columns of K + 1 (eq. 32) for the candidates, one in each row, times the roots of the weights."""
-    needed = 8 * len(candidates) * len(rows)
-    if needed > DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"the dictionary of {len(candidates)} candidates on {len(rows)} rows needs "
-            f"{needed / 2**30:.3g} GiB, above the limit of {DENSE_LIMIT_BYTES / 2**30:.3g} GiB; "
-            "lower n_candidates."
-        )
+    n = len(rows)
+    check_memory(
+        8.0 * len(candidates) * n,
+        f"the dictionary of {len(candidates)} candidates on {n} rows needs",
+        f"lower n_candidates (to {max(1, DENSE_LIMIT_BYTES // (16 * max(1, n)))} for instance), or use {FEW_VECTORS}",
+    )
     D = gram.block(candidates, rows)
     D += 1.0
     D *= np.sqrt(weight)

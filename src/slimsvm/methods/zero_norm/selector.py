@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
@@ -16,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ...kernels import KERNELS, Kernel
+from ...limits import COLUMNS_LIMIT_BYTES, check_memory, check_width
 from ...problem import check_finite
 from ...progress import tell
 from ...rows import Array, Rows, dense, scale_columns, squared_norms
@@ -169,6 +171,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         progress = FitProgress(self, None, X, y, sample_weight)
         with unchanged_on_failure(self), one_blas_thread(), progress:
             data, classes = classified(self, X, y, sample_weight)
+            check_width(data.X)
             data = data.merged_by_row_and_target()
             linear = isinstance(self.kernel, str) and self.kernel == "linear"
             select = self._select_linear if linear else self._select_by_scales
@@ -182,6 +185,13 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         check_products(data.X)
         with np.errstate(over="ignore"):
             check_finite(squared_norms(data.X))
+        check_memory(
+            8.0 * data.n * data.X.shape[1],
+            f"X, made dense with {data.n} rows and {data.X.shape[1]} columns, needs",
+            "leave out columns with few entries, or give fewer rows",
+            limit=COLUMNS_LIMIT_BYTES if sparse.issparse(data.X) else np.inf,
+            times=3,  # itself, with the constant, and times the labels
+        )
         A = np.column_stack([np.ones(data.n), dense(data.X)]).astype(np.float64)
         t, c = np.ones(len(A)), self.C * data.weight
         make = quadratic_round if self.variant == "quadratic" else linear_round

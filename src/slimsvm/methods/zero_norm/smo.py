@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...problem import DENSE_LIMIT_BYTES, Status, gigabytes
+from ...limits import DENSE_LIMIT_BYTES, check_memory
+from ...problem import Status
 from ...rows import Array
 from ...solvers.hinge_no_bias import HingeSolution, take_columns
 
@@ -58,11 +59,12 @@ def solve_hinge_by_smo(
     array([1.])
     """
     n = len(B)
-    if 8 * n * n > DENSE_LIMIT_BYTES:
-        raise MemoryError(
-            f"the Hessian matrix of {n} rows needs {gigabytes(8.0 * n * n)}, above the limit of "
-            f"{gigabytes(DENSE_LIMIT_BYTES)}; use solver='auto', or fewer rows."
-        )
+    check_memory(
+        8.0 * n * n,
+        f"the Hessian matrix of {n} rows needs",
+        "use solver='auto', or fewer rows",
+        limit=DENSE_LIMIT_BYTES,
+    )
     Z = B if columns is None else take_columns(B, columns)
     Z = Z if scale is None else Z * scale
     Z = Z if sign is None else sign[:, None] * Z
