@@ -53,11 +53,13 @@ def gathered(parts: Iterable[Any], n_features: int) -> Iterator[Any]:
     """
     held: list[Any] = []
     for part in parts:
+        if held and not _alike(held[0], part):
+            yield joined(held)
+            held = []
         held.append(part)
         n, size = sum(map(len, held)), sum(map(n_bytes, held))
-        thin = isinstance(part, UnnamedRows) and sparse.issparse(part.X)
         step = rows_a_part(n_features)
-        if thin:  # by what there is in the rows
+        if _is_sparse(part):  # by what there is in the rows
             step = n if size >= CHUNK_BYTES else n + 1
         if n < step:
             continue
@@ -67,6 +69,19 @@ def gathered(parts: Iterable[Any], n_features: int) -> Iterator[Any]:
         held = [whole.take(slice(last, n))] if last < n else []
     if held:
         yield joined(held)
+
+
+def _is_sparse(part: Any) -> bool:
+    return isinstance(part, UnnamedRows) and bool(sparse.issparse(part.X))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether parts have the same columns; those of files to predict from need not."""
+    if isinstance(a, Table) or isinstance(b, Table):
+        return isinstance(a, Table) and isinstance(b, Table) and a.names == b.names
+    if _is_sparse(a) or _is_sparse(b):
+        return _is_sparse(a) and _is_sparse(b)
+    return bool(a.X.shape[1] == b.X.shape[1]) and (a.y is None) == (b.y is None)
 
 
 def chunks_to_predict(files: tuple[str, ...], how: How, n_features: int) -> Iterator[Any]:
