@@ -292,13 +292,16 @@ def test_large_files_are_fitted_in_chunks(shop, months, in_chunks, capsys):
 
 @pytest.mark.parametrize("method", ["empirical", "fixed-size", "greedy-ls", "pursuit"])
 def test_other_methods_in_chunks_are_scaled_and_searched(method, shop, months, in_chunks, capsys):
+    os.mkdir("copies")
     arguments = ["fit", "months", "--impute", "--method", method, "--max-vectors", "8", "--json", "-q"]
+    arguments += ["--cache", "copies"] if method in ("empirical", "pursuit") else []
     assert main([*arguments, "--out", "m.slim"]) == 0
     said = json.loads(capsys.readouterr().out)
     train = pd.read_csv(shop / "train.csv")
     right = (slimsvm.load("m.slim").predict(train) == train["bought"]).mean()
     assert right == said["train_score"] > 0.6
     assert said["C"] if method != "pursuit" else said["gamma"]
+    assert not os.listdir("copies")
 
 
 def test_regression_in_chunks(in_chunks, capsys):

@@ -184,6 +184,31 @@ def test_medians_of_many_rows_come_from_a_sample(monkeypatch):
     assert fill[2] == table["colour"].mode()[0]  # texts are counted in all rows
 
 
+@pytest.mark.parametrize("write", [write_csv, write_svm, write_parquet])
+def test_a_copy_has_the_same_chunks(write, monkeypatch):
+    os.mkdir("copies")
+    write(numbers(), "all")
+    plain, kept = (read_chunks(".", cache=cache) for cache in (None, "copies"))
+    for chunk in itertools.islice(kept(), 2):  # a pass that ends early has made no copy
+        pass
+    first = list(kept())
+    assert os.listdir("copies")
+    monkeypatch.setattr("slimsvm.reading.chunks.parts_of", None)  # nothing is parsed again
+    second = list(kept())
+    for chunks in (first, second):
+        for (X, y), (expected, labels) in zip(chunks, first, strict=True):
+            assert type(X) is type(expected)
+            np.testing.assert_array_equal(y, labels)
+            difference = X - expected
+            assert not (difference.nnz if sparse.issparse(X) else difference.any())
+    assert sum(len(y) for _, y in first) == plain.n_rows
+    assert len(plain.pieces()) == len(kept.pieces())
+    del kept
+    assert not os.listdir("copies")
+    with pytest.raises(DataFormatError, match="nowhere: no copy can be kept there"):
+        plain.copied("nowhere")
+
+
 # Where chunks and files end
 
 

@@ -81,6 +81,7 @@ def fit(
     seed: Seed = 0,
     jobs: Jobs = None,
     dask: Annotated[str | None, Parameter(group=MODEL)] = None,
+    cache: Annotated[Path | None, Parameter(group=FILE)] = None,
     columns: Columns = Columns(),  # noqa: B008
     format: Format = Format(),  # noqa: B008
     limits: Limits = Limits(),  # noqa: B008
@@ -111,6 +112,9 @@ def fit(
         Threads; -1 is all. The model does not depend on it.
     dask
         Address of a Dask scheduler, such as tcp://host:8786, whose workers read the files and do the work.
+    cache
+        A directory for a copy of the numbers of files that are read in chunks, 8 bytes each, so that text is not read
+        in every pass; it is removed at the end.
     """
     from .fit import run
 
@@ -120,7 +124,7 @@ def fit(
     run(
         train, columns, format, _output(saying), test=test, method=method, limits=limits, impute=impute,
         ignore_unknown=ignore_unknown, out=out, report=report, seed=seed, jobs=jobs,
-        dask=dask,
+        dask=dask, cache=cache,
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def run(
     seed: int | None,
     jobs: int | None,
     dask: str | None = None,
+    cache: Path | None = None,
 ) -> None:
     """Fit, test, write, and say what came of it."""
     clock = Clock()
@@ -54,7 +55,8 @@ def run(
         estimator = estimator_for(method, classify=found.classify, limits=limits, seed=seed, jobs=jobs)
         if isinstance(found, FileChunks):
             done = fit_chunks(
-                found, estimator, method, options, format, say, test=test, report=report, jobs=jobs, cluster=cluster
+                found, estimator, method, options, format, say, test=test, report=report, jobs=jobs, cluster=cluster,
+                cache=cache,
             )  # fmt: skip
         else:
             done = fit_whole(

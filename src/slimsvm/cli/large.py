@@ -85,6 +85,7 @@ def fit_chunks(
     report: Path | None,
     jobs: int | None,
     cluster: Cluster | None,
+    cache: Path | None,
 ) -> Done:
     """Fit to the chunks of a reader."""
     name, classify = type(estimator).__name__, reader.classify
@@ -107,10 +108,12 @@ def fit_chunks(
 
     start, found = time.perf_counter(), {}
     with say.warnings_as_messages() as noted, say.working(f"fitting {name}"):
+        if not name.startswith("Compact"):
+            reader = reader.scaled(passes_of(reader))
+        if cache is not None:
+            reader = reader.copied(cache)
         passes = passes_of(reader)
         if not name.startswith("Compact"):
-            reader = reader.scaled(passes)
-            passes = passes_of(reader)
             drawn = passes.run(Drawn.of, Drawn.merge, "drawing rows")
             found = searched(estimator, drawn.X, drawn.y)
             estimator.set_params(**found)

@@ -16,6 +16,7 @@ from ..chunks.passes import LocalPasses, Passes
 from ..inputs import Column, Inputs
 from ..rows import Array
 from .array_parts import npy_parts, npy_rows, parquet_groups, parquet_parts, rows_a_part
+from .copies import Copy
 from .encoding import no_value
 from .files import How, data_files
 from .many import gathered, parts_of, surveyed
@@ -45,6 +46,8 @@ class FileChunks:
         Whether the target is of classes.
     inputs : Inputs or None
         What becomes of the columns; None means that the rows are taken as they are.
+    copy : Copy or None
+        Where the numbers are kept between passes.
     """
 
     files: tuple[str, ...]
@@ -54,6 +57,7 @@ class FileChunks:
     drop: tuple[str, ...]
     classify: bool
     inputs: Inputs | None
+    copy: Copy | None = None
 
     @property
     def n_rows(self) -> int:
@@ -70,6 +74,9 @@ class FileChunks:
 
     def __call__(self) -> Iterator[tuple[Any, Array]]:
         """The chunks of one pass, each of about 16 MB."""
+        return self._fresh() if self.copy is None else self.copy.chunks(self._fresh)
+
+    def _fresh(self) -> Iterator[tuple[Any, Array]]:
         for rows in gathered(parts_of(self.files, self.how, self.survey.index), self.n_features):
             yield self.chunk(rows)
 
@@ -98,6 +105,7 @@ class FileChunks:
             Each gives a chunk (X, y), and can be pickled.
         """
         found: list[Callable[[], tuple[Any, Array]]] = []
+        alone = replace(self, copy=None)
         for file in self.files:
             kind = self.how.kind(file)
             try:
@@ -105,13 +113,13 @@ class FileChunks:
                     n, d = npy_rows(Path(file), file)
                     step = rows_a_part(d)
                     found += [
-                        Piece(self, file, kind, first, min(first + step, n)) for first in range(0, n, step)
+                        Piece(alone, file, kind, first, min(first + step, n)) for first in range(0, n, step)
                     ]
                 elif kind == "parquet":
                     groups = range(parquet_groups(Path(file), file))
-                    found += [Piece(self, file, kind, group, group + 1) for group in groups]
+                    found += [Piece(alone, file, kind, group, group + 1) for group in groups]
                 else:
-                    found.append(Piece(self, file, kind))
+                    found.append(Piece(alone, file, kind))
             except NoRows:
                 continue
         return found
@@ -136,7 +144,19 @@ class FileChunks:
             replace(column, shift=float(mean), scale=float(1.0 / spread))
             for column, mean, spread in zip(columns, found.mean, found.spread, strict=True)
         )
-        return replace(self, inputs=replace(inputs, columns=moved))
+        return replace(self, inputs=replace(inputs, columns=moved), copy=None)
+
+    def copied(self, folder: str | Path) -> FileChunks:
+        """The same with a copy of the numbers on disk, written in the next pass and read in later ones.
+
+        Text is parsed in every pass otherwise, which takes many times as long as reading numbers.
+
+        Parameters
+        ----------
+        folder : path
+            Where the copy is kept, in a folder of its own, until the reader is no more. It takes 8 bytes a number.
+        """
+        return replace(self, copy=Copy(folder))
 
     def complete(self, estimator: Any) -> Any:
         """The fitted estimator's model as one that takes the rows of the files: names, texts, missing values.
@@ -192,6 +212,7 @@ def read_chunks(
     impute: bool = False,
     ignore_unknown: bool = False,
     scale: bool = False,
+    cache: str | Path | None = None,
     format: str | None = None,
     separator: str | None = None,
     header: bool | None = None,
@@ -226,6 +247,9 @@ def read_chunks(
     scale : bool, default=False
         Whether numbers are brought to mean 0 and standard deviation 1, for which there is one more pass. `CompactSVC`
         and `CompactSVR` scale by themselves; the other methods need it.
+    cache : path or None, default=None
+        A folder for a copy of the numbers, 8 bytes each, so that text is not parsed in every pass; it is removed with
+        the reader.
     format, separator, header, encoding, missing
         As in `slimsvm.reading.How`.
 
@@ -262,7 +286,8 @@ def read_chunks(
     reader = chunks_of(
         files, how, survey, target=target, drop=drop, task=task, impute=impute, ignore_unknown=ignore_unknown
     )
-    return reader.scaled() if scale else reader
+    reader = reader.scaled() if scale else reader
+    return reader if cache is None else reader.copied(cache)
 
 
 def chunks_of(
