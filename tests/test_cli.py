@@ -612,6 +612,14 @@ def test_wrong_usage_has_its_own_code(capsys):
         assert capsys.readouterr().err
 
 
+def test_a_number_may_stand_for_a_missing_value(capsys):
+    rows = "".join(f"{-999 if i == 7 else i},{i % 5},{'uv'[i > 20]}\n" for i in range(40))
+    assert main(["fit", put("n.csv", "a,b,y\n" + rows), "--missing=-999"]) == BAD_DATA
+    assert "n.csv, line 9: column 'a' has no value." in capsys.readouterr().err
+    assert main(["fit", "n.csv", "--missing=-999", "--impute"]) == 0
+    assert "replaced by medians and most frequent texts: a (1)" in capsys.readouterr().err
+
+
 def test_texts_are_no_target_for_regression(shop, capsys):
     assert main(["fit", str(shop / "train.csv"), "--impute", "--task", "regression"]) == BAD_DATA
     assert "the target 'bought' has texts" in capsys.readouterr().err

@@ -16,7 +16,9 @@ from ..reading.files import How, data_files
 from ..reading.many import parts_of, surveyed
 from ..reading.survey import Survey
 from ..reading.table import NoRows, Table, wrong
+from .data import say_filled
 from .options import Columns, Format
+from .output import Output
 
 MISSING = "--dask needs packages that are not installed ({error}): pip install 'slimsvm[dask]'"
 
@@ -33,7 +35,14 @@ class Cluster:
         self.client = client
 
     def read(
-        self, paths: Sequence[str], options: Columns, format: Format, *, impute: bool, ignore_unknown: bool
+        self,
+        paths: Sequence[str],
+        options: Columns,
+        format: Format,
+        say: Output,
+        *,
+        impute: bool,
+        ignore_unknown: bool,
     ) -> FileChunks:
         """A reader of files that the workers can open under the same names; each worker surveys some of them."""
         files, how = data_files(paths), format.how(options.categorical)
@@ -49,15 +58,17 @@ class Cluster:
         total = known[0]
         for one in known[1:]:
             total = total.merge(one)
+        say_filled(say, {name: column.n_missing for name, column in total.columns} if impute else {})
         return chunks_of(files, how, total, **asked, task=options.task, ignore_unknown=ignore_unknown)
 
     def passes(self, reader: FileChunks) -> Passes:
         """Passes over the chunks of a reader, each read where it is worked on."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         from ..dask import DaskPasses
 
-        blocks = [delayed(piece, pure=False)() for piece in reader.pieces()]
+        later: Any = delayed
+        blocks = [later(piece, pure=False)() for piece in reader.pieces()]
         passes: Passes = DaskPasses(blocks, classify=reader.classify, client=self.client)
         return passes
 
@@ -83,7 +94,8 @@ def cluster_at(address: str | None) -> Iterator[Cluster | None]:
     except ImportError as error:
         raise BudgetError(MISSING.format(error=error)) from None
     try:
-        client = Client(address)
+        connect: Any = Client
+        client = connect(address)
     except (OSError, ValueError) as error:
         raise BudgetError(f"there is no Dask scheduler at {address} ({error}).") from None
     with client:

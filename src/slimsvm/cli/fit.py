@@ -8,6 +8,7 @@ from typing import Any
 
 from ..adapters.slim import slim
 from ..budget import stored_bytes
+from ..errors import BudgetError
 from ..inputs import Inputs
 from ..persistence.files import save
 from ..reading import FileChunks, Table, UnnamedRows
@@ -43,11 +44,15 @@ def run(
     clock = Clock()
     if report is not None:
         page_environment()  # what is missing is said before the work
+    if dask is not None and cache is not None:
+        raise BudgetError("--cache is of no use with --dask: the workers read the files themselves.")
     with cluster_at(dask) as cluster:
         with say.working(f"reading {', '.join(train[:3])}{', ...' if train[3:] else ''}"):
             found: Data | FileChunks
             if cluster is not None:
-                found = cluster.read(train, options, format, impute=impute, ignore_unknown=ignore_unknown)
+                found = cluster.read(
+                    train, options, format, say, impute=impute, ignore_unknown=ignore_unknown
+                )
             else:
                 found = learning_files(
                     train, options, format, say, impute=impute, ignore_unknown=ignore_unknown

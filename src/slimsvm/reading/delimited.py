@@ -210,6 +210,10 @@ class _Cells:
     def __init__(self, missing: Collection[str], *, decimal_comma: bool) -> None:
         self.missing = missing
         self.decimal_comma = decimal_comma
+        # -999 for instance; NaN is one anyway
+        self.numbers_missing = any(
+            self.is_number(word) and self.number(word) == self.number(word) for word in missing
+        )
 
     def is_missing(self, cell: str) -> bool:
         return cell.strip().lower() in self.missing
@@ -249,7 +253,7 @@ class _Column:
 
     def add(self, values: tuple[str, ...], lines: Array, source: str) -> Array:
         """The values of some more cells, and the lines they stand in."""
-        part = None if self.texts else _plain_numbers(values)
+        part = None if self.texts or self.cells.numbers_missing else _plain_numbers(values)
         if part is None:
             part = self._slowly(values, lines, source)
         else:
