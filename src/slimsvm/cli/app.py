@@ -92,8 +92,7 @@ def fit(
     Parameters
     ----------
     train
-        Data files with the same columns, or directories of them. Above 512 MB of numbers they are read in chunks, by
-        the methods that can: compact, empirical, fixed-size, greedy-ls, pursuit.
+        Data files with the same columns, or directories of them; above 512 MB of numbers they are read in chunks.
     test
         Rows to test with: a file or a directory. May be repeated.
     method
@@ -113,8 +112,7 @@ def fit(
     dask
         Address of a Dask scheduler, such as tcp://host:8786, whose workers read the files and do the work.
     cache
-        A directory for a copy of the numbers of files that are read in chunks, 8 bytes each, so that text is not read
-        in every pass; it is removed at the end.
+        A directory for a copy of the numbers, 8 bytes each, so that text read in chunks is not parsed in every pass.
     """
     from .fit import run
 

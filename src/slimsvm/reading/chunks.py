@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from ..adapters.slim import slim
-from ..adapters.table_encoder import ColumnKind, inputs_of, kind_of_categories
 from ..adapters.whole import as_model, folded
 from ..chunks.passes import LocalPasses, Passes
 from ..inputs import Column, Inputs
 from ..rows import Array
 from .array_parts import npy_parts, npy_rows, parquet_groups, parquet_parts, rows_a_part
 from .copies import Copy
-from .encoding import no_value
+from .encoding import inputs_for_all
 from .files import How, data_files
 from .many import gathered, parts_of, surveyed
 from .moments import Moments
-from .survey import MOST_CATEGORIES, Survey
+from .survey import Survey
 from .table import NoRows, Table, UnnamedRows, joined, wrong
 from .target import split
 
@@ -305,44 +304,6 @@ def chunks_of(
     classify = survey.y.classifies(task, survey.source, survey.target)
     inputs = None
     if survey.names is not None:
-        inputs = _inputs(survey, impute=impute, unknown="ignore" if ignore_unknown else "error")
+        inputs = inputs_for_all(survey, impute=impute, unknown="ignore" if ignore_unknown else "error")
     known = replace(survey, columns=(), sample=None)  # what was counted is of no more use
     return FileChunks(files, how, known, target, drop, classify, inputs)
-
-
-def _inputs(survey: Survey, *, impute: bool, unknown: str) -> Inputs:
-    """What becomes of the columns, by what all files have in them."""
-    source, names, kinds = survey.source, tuple(name for name, _ in survey.columns), []
-    if not names:
-        raise wrong(
-            source, None,
-            "there is one column only, so nothing to predict the target from; if the separator was not found, say "
-            "which it is with --separator.",
-        )  # fmt: skip
-    for j, (name, column) in enumerate(survey.columns):
-        if column.texts is None:
-            raise wrong(
-                source, None, f"column {name!r} has no value at all in any file: --drop leaves it out."
-            )
-        if column.n_missing and not impute:
-            raise no_value(column.missing_where, name, column.n_missing - 1)
-        if column.counts is None:
-            raise wrong(
-                source, None,
-                f"column {name!r} has more than {MOST_CATEGORIES:,} different values, each of which would become a "
-                "number of every row; --drop leaves it out.",
-            )  # fmt: skip
-        if column.texts or name in survey.told:
-            try:
-                kinds.append(kind_of_categories(column.counts, survey.n_rows, repr(name)))
-            except ValueError as error:
-                raise wrong(source, None, f"{error} At the shell, --drop leaves a column out.") from None
-            continue
-        median = float(column.first)
-        if survey.sample is not None and not np.isnan(drawn := survey.sample.values[:, j]).all():
-            median = float(np.nanmedian(drawn))
-        kinds.append(ColumnKind(None, median))
-    inputs = inputs_of(kinds, names, impute=impute, unknown=unknown)
-    if not impute and not inputs.has_categories:
-        return Inputs(inputs.n_features, names)  # the rows themselves
-    return inputs

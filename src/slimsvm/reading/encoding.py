@@ -1,4 +1,4 @@
-"""From the rows of a file to the numbers that a model takes; errors have file, line and column."""
+"""From the rows of files to the numbers that a model takes; errors have file, line and column."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..adapters.table_encoder import ColumnKind, inputs_of, kind_of_categories
 from ..errors import DataFormatError
 from ..inputs import Inputs, is_missing
 from ..model import Model
 from ..words import count
+from .survey import MOST_CATEGORIES, Survey
 from .table import Table, UnnamedRows, wrong
 from .target import some
 
@@ -23,6 +25,44 @@ def no_value(where: str, name: str, more: int) -> DataFormatError:
         f"{where}: column {name!r} has no value{others}. Fit with --impute to put medians and most frequent texts in "
         f"such places, or leave the column out with --drop {name!r}."
     )
+
+
+def inputs_for_all(survey: Survey, *, impute: bool, unknown: str) -> Inputs:
+    """What becomes of the columns, by what all files have in them."""
+    source, names, kinds = survey.source, tuple(name for name, _ in survey.columns), []
+    if not names:
+        raise wrong(
+            source, None,
+            "there is one column only, so nothing to predict the target from; if the separator was not found, say "
+            "which it is with --separator.",
+        )  # fmt: skip
+    for j, (name, column) in enumerate(survey.columns):
+        if column.texts is None:
+            raise wrong(
+                source, None, f"column {name!r} has no value at all in any file: --drop leaves it out."
+            )
+        if column.n_missing and not impute:
+            raise no_value(column.missing_where, name, column.n_missing - 1)
+        if column.counts is None:
+            raise wrong(
+                source, None,
+                f"column {name!r} has more than {MOST_CATEGORIES:,} different values, each of which would become a "
+                "number of every row; --drop leaves it out.",
+            )  # fmt: skip
+        if column.texts or name in survey.told:
+            try:
+                kinds.append(kind_of_categories(column.counts, survey.n_rows, repr(name)))
+            except ValueError as error:
+                raise wrong(source, None, f"{error} At the shell, --drop leaves a column out.") from None
+            continue
+        median = float(column.first)
+        if survey.sample is not None and not np.isnan(drawn := survey.sample.values[:, j]).all():
+            median = float(np.nanmedian(drawn))
+        kinds.append(ColumnKind(None, median))
+    inputs = inputs_of(kinds, names, impute=impute, unknown=unknown)
+    if not impute and not inputs.has_categories:
+        return Inputs(inputs.n_features, names)  # the rows themselves
+    return inputs
 
 
 def refuse_missing(rows: Table, names: Sequence[str]) -> None:
