@@ -94,6 +94,15 @@ def test_rows_that_fit_into_the_sample_give_the_model_of_fit(estimator, cuts, cl
         np.testing.assert_array_equal(whole.support_, parts.support_)
 
 
+def test_a_class_may_be_in_the_last_chunk_only(classes):
+    X, y = classes
+    y = np.where(np.arange(600) >= 500, "late", y)
+    model = FixedSizeLSSVC(n_vectors=10, random_state=0)
+    whole, parts = clone(model).fit(X, y), clone(model).fit_chunks(reader_of(X, y, (0, 200, 500, 600)))
+    assert list(parts.classes_) == ["late", "no", "yes"]
+    np.testing.assert_array_equal(whole.expansion_.coef, parts.expansion_.coef)
+
+
 def test_weights_and_rows_given_twice(classes):
     X, y = classes
     weight = np.arange(600) % 3

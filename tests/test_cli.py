@@ -223,6 +223,192 @@ def test_categories_may_look_like_numbers(capsys):
     assert (pd.read_csv(io.StringIO(capsys.readouterr().out))["label"] == table["y"]).mean() > 0.95
 
 
+# Many files, and more rows than memory holds
+
+
+@pytest.fixture
+def months(shop):
+    """The rows of the shop in a folder of files."""
+    os.mkdir("months")
+    table = pd.read_csv(shop / "train.csv")
+    for month in range(3):
+        table[100 * month : 100 * (month + 1)].to_csv(f"months/{month}.csv", index=False)
+    put("months/notes.md", "not data")
+    return sorted(f"months/{name}" for name in os.listdir("months") if name.endswith("csv"))
+
+
+@pytest.fixture
+def in_chunks(monkeypatch):
+    """As if a few kilobytes were large."""
+    monkeypatch.setattr("slimsvm.cli.data.WHOLE_BYTES", 2000)
+    monkeypatch.setattr("slimsvm.reading.array_parts.CHUNK_BYTES", 2000)
+    monkeypatch.setattr("slimsvm.reading.delimited.ROWS_AT_A_TIME", 40)
+
+
+def test_many_files_give_the_model_of_their_rows_in_one(shop, months, capsys):
+    expected = (shop / "model.slim").read_bytes()
+    for given in (months, ["months"]):
+        assert main(["fit", *given, "--impute"]) == 0
+        captured = capsys.readouterr()
+        assert "0.csv and 2 other files: 300 rows of 4 columns, 2 of them of texts" in captured.err
+    for written in ("0.slim", "months.slim"):
+        assert Path(written).read_bytes() == expected
+
+
+def test_large_files_are_fitted_in_chunks(shop, months, in_chunks, capsys):
+    arguments = [
+        "fit",
+        "months",
+        "--impute",
+        "--test",
+        str(shop / "test.csv"),
+        "--test",
+        months[0],
+        "--out",
+        "m.slim",
+    ]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert (
+        "300 rows of 4 columns; target 'bought': 2 classes; 11.7 kB of numbers, read in chunks"
+        in captured.err
+    )
+    assert "Missing values are replaced" in captured.err
+    assert "on the 250 rows of" in captured.out
+    # all rows are in the sample that chooses the vectors, and all medians are exact
+    assert Path("m.slim").read_bytes() == (shop / "model.slim").read_bytes()
+    assert main([*arguments, "--json", "-q"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    model, train, test = (
+        slimsvm.load("m.slim"),
+        pd.read_csv(shop / "train.csv"),
+        pd.read_csv(shop / "test.csv"),
+    )
+    assert said["rows"] == 300
+    assert said["train_score"] == (model.predict(train) == train["bought"]).mean()
+    both = pd.concat([test, train[:100]])
+    assert said["test_score"] == (model.predict(both) == both["bought"]).mean()
+
+
+@pytest.mark.parametrize("method", ["empirical", "fixed-size", "greedy-ls", "pursuit"])
+def test_other_methods_in_chunks_are_scaled_and_searched(method, shop, months, in_chunks, capsys):
+    os.mkdir("copies")
+    arguments = ["fit", "months", "--impute", "--method", method, "--max-vectors", "8", "--json", "-q"]
+    arguments += ["--cache", "copies"] if method in ("empirical", "pursuit") else []
+    assert main([*arguments, "--out", "m.slim"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    train = pd.read_csv(shop / "train.csv")
+    right = (slimsvm.load("m.slim").predict(train) == train["bought"]).mean()
+    assert right == said["train_score"] > 0.6
+    assert said["C"] if method != "pursuit" else said["gamma"]
+    assert not os.listdir("copies")
+
+
+def test_regression_in_chunks(in_chunks, capsys):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:60], y[:60]
+    for j in range(2):
+        np.save(f"{j}.npy", np.column_stack([X, y])[j::2])
+        dump_svmlight_file(X[j::2], y[j::2], f"{j}.svm", zero_based=False)
+    for suffix in ("npy", "svm"):
+        arguments = ["fit", f"0.{suffix}", f"1.{suffix}", "--json", "-q", "--test", f"0.{suffix}"]
+        assert main([*arguments, "--method", "pursuit", "--max-vectors", "3"]) == 0
+        said, model = json.loads(capsys.readouterr().out), slimsvm.load("0.slim")
+        assert (said["rows"], said["columns"]) == (60, 10)
+        assert said["train_score"] == pytest.approx(model.score(X, y), abs=1e-12)
+        assert said["test_score"] == pytest.approx(model.score(X[::2], y[::2]), abs=1e-12)
+
+
+def test_what_cannot_be_done_in_chunks_is_said(months, in_chunks, capsys):
+    assert main(["fit", "months", "--impute", "--method", "rvm"]) == FAILURE
+    said = capsys.readouterr().err
+    assert (
+        "the method rvm needs all rows at once; compact, empirical, fixed-size, greedy-ls, pursuit do not"
+        in said
+    )
+    assert main(["fit", "months", "--impute", "--report", "r.html"]) == FAILURE
+    assert "fit without --report" in capsys.readouterr().err
+    assert main(["fit", "months", "--method", "full"]) == BAD_DATA
+    assert "column 'age' has no value (and in" in capsys.readouterr().err
+    put("months/3.csv", "age,income,town,favourite colour,bought\n1,2,small,red,yes\n")
+    assert main(["fit", "months", "--impute"]) == BAD_DATA
+    assert (
+        "months/3.csv: column 3 is 'town', but 'favourite colour' in months/0.csv" in capsys.readouterr().err
+    )
+    os.mkdir("empty")
+    assert main(["fit", "empty"]) == BAD_DATA
+    assert "empty: there is no data file in the directory" in capsys.readouterr().err
+
+
+def test_what_is_wrong_with_test_rows_is_said_before_the_fit(months, in_chunks, capsys):
+    assert main(["fit", *months, "--impute", "--test", put("t.csv", "age,income\n1,2\n")]) == BAD_DATA
+    assert "t.csv: there is no column 'bought', the target" in capsys.readouterr().err
+    header = "age,income,favourite colour,town,bought\n"
+    rows = "1,2,red,small,yes\n" * 100 + "1,2,mauve,small,yes\n"
+    assert main(["fit", *months, "--impute", "--test", put("t.csv", header + rows)]) == BAD_DATA
+    said = capsys.readouterr().err
+    assert "t.csv, line 102: column 'favourite colour' has 'mauve'" in said
+    assert "fitting" not in said
+
+
+def test_answers_are_written_as_they_come(shop, months, in_chunks, capsys, monkeypatch):
+    model, train = str(shop / "model.slim"), str(shop / "train.csv")
+    monkeypatch.setattr("slimsvm.reading.array_parts.CHUNK_BYTES", 2**24)
+    assert main(["predict", model, train, "--proba", "--scores"]) == 0
+    expected = capsys.readouterr().out
+    monkeypatch.setattr("slimsvm.reading.array_parts.CHUNK_BYTES", 2000)
+    for given in ([train], months, ["months"]):
+        assert main(["predict", model, *given, "--proba", "--scores"]) == 0
+        assert capsys.readouterr().out == expected
+        assert main(["predict", model, *given, "--proba", "--scores", "--out", "answers.csv"]) == 0
+        assert "300 answers are in answers.csv" in capsys.readouterr().err
+        assert Path("answers.csv").read_text() == expected
+    assert main(["predict", model, "months", "--json", "-q"]) == 0
+    assert len([json.loads(line) for line in capsys.readouterr().out.splitlines()]) == 300
+    # a file is there whole or not at all
+    put("months/3.csv", "income,age,favourite colour,town\n1,2,red,small\n1,2,mauve,small\n")
+    assert main(["predict", model, "months", "--out", "other.csv"]) == BAD_DATA
+    assert "months/3.csv, line 3: column 'favourite colour' has 'mauve'" in capsys.readouterr().err
+    assert sorted(os.listdir()) == ["answers.csv", "months"]
+
+
+def test_libsvm_files_are_predicted_with_the_columns_that_all_rows_show(monkeypatch, capsys):
+    X, y = load_iris(return_X_y=True)
+    slimsvm.save(SVC().fit(X, y), "iris.slim")
+    monkeypatch.setattr("slimsvm.reading.svmlight.ROWS_AT_A_TIME", 40)
+    answers = []
+    for zero_based in (False, True):
+        dump_svmlight_file(X, y, "iris.svm", zero_based=zero_based)
+        assert main(["predict", "iris.slim", "iris.svm", "-q", "--scores"]) == 0
+        answers.append(capsys.readouterr().out)
+
+        class Bytes:
+            buffer = io.BytesIO(Path("iris.svm").read_bytes())
+
+        monkeypatch.setattr(sys, "stdin", Bytes())
+        assert main(["predict", "iris.slim", "-", "-q", "--scores"]) == 0
+        answers.append(capsys.readouterr().out)
+    assert len(set(answers)) == 1
+
+
+def test_a_cluster_that_is_not_there(months, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert main(["fit", "months", "--impute", "--dask", "tcp://127.0.0.1:1"]) == FAILURE
+    assert "pip install 'slimsvm[dask]'" in capsys.readouterr().err
+
+
+def test_a_cluster_gives_the_same_model(shop, months, capsys):
+    pytest.importorskip("slimsvm.dask")
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        assert main(["fit", "months", "--impute", "-q", "--json", "--out", "m.slim", "--dask", address]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 300
+    assert Path("m.slim").read_bytes() == (shop / "model.slim").read_bytes()
+
+
 # Reducing, paths, comparing
 
 
@@ -424,6 +610,14 @@ def test_wrong_usage_has_its_own_code(capsys):
     ):
         assert main(arguments) == USAGE, arguments
         assert capsys.readouterr().err
+
+
+def test_a_number_may_stand_for_a_missing_value(capsys):
+    rows = "".join(f"{-999 if i == 7 else i},{i % 5},{'uv'[i > 20]}\n" for i in range(40))
+    assert main(["fit", put("n.csv", "a,b,y\n" + rows), "--missing=-999"]) == BAD_DATA
+    assert "n.csv, line 9: column 'a' has no value." in capsys.readouterr().err
+    assert main(["fit", "n.csv", "--missing=-999", "--impute"]) == 0
+    assert "replaced by medians and most frequent texts: a (1)" in capsys.readouterr().err
 
 
 def test_texts_are_no_target_for_regression(shop, capsys):

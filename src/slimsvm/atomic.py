@@ -4,7 +4,36 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to, under another name until the end; then it is synced and renamed, or removed after an error.
+
+    Parameters
+    ----------
+    path : path
+        What a symbolic link points to is replaced, not the link.
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(beside, target.stat().st_mode & 0o7777)
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    _sync_directory(target.parent)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -16,21 +45,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         What a symbolic link points to is replaced, not the link.
     content : bytes
     """
-    target = Path(os.path.realpath(path))
-    beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(beside, target.stat().st_mode & 0o7777)
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -166,25 +167,56 @@ def inputs_for(
     Inputs
     """
     plain = Inputs(len(columns), names)
-    made: list[Column] = []
-    allowed: list[tuple[int, tuple[Category, ...]]] = []
-    fill: list[tuple[int, Category]] = []
+    kinds: list[ColumnKind] = []
     for j, (values, told) in enumerate(columns):
         name = plain.name_of(j)
         known = _known(values, name, impute)
         if told or any(isinstance(value, str) for value in known):
-            categories = _categories(known, len(values), name)
-            # the second of two says all
-            made += [Column(j, value) for value in categories[len(categories) == 2 :]]
-            if unknown == "error":
-                allowed.append((j, categories))
-            instead: Category = max(categories, key=Counter(known).__getitem__)
+            _refuse_mixture(known, name)
+            kinds.append(kind_of_categories(Counter(known), len(values), name))
         else:
+            kinds.append(ColumnKind(None, float(np.median(_numbers(known, name)))))
+    return inputs_of(kinds, names, impute=impute, unknown=unknown)
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column of a table is.
+
+    Parameters
+    ----------
+    categories : tuple of categories or None
+        All that it has, in order; None for numbers.
+    instead : number or category
+        What takes the place of a missing value.
+    """
+
+    categories: tuple[Category, ...] | None
+    instead: Category
+
+
+def kind_of_categories(counts: Counter[Any], n_rows: int, name: str) -> ColumnKind:
+    """A column of categories, by how often each stands in how many rows."""
+    categories = _categories(counts, n_rows, name)
+    return ColumnKind(categories, max(categories, key=counts.__getitem__))
+
+
+def inputs_of(
+    kinds: Sequence[ColumnKind], names: tuple[str, ...] | None, *, impute: bool, unknown: str
+) -> Inputs:
+    """What becomes of columns of these kinds; the parameters are those of `inputs_for`."""
+    made: list[Column] = []
+    allowed: list[tuple[int, tuple[Category, ...]]] = []
+    for j, kind in enumerate(kinds):
+        if kind.categories is None:
             made.append(Column(j))
-            instead = float(np.median(_numbers(known, name)))
-        if impute:
-            fill.append((j, instead))
-    return Inputs(len(columns), names, tuple(made), tuple(allowed), tuple(fill))
+            continue
+        # the second of two says all
+        made += [Column(j, value) for value in kind.categories[len(kind.categories) == 2 :]]
+        if unknown == "error":
+            allowed.append((j, kind.categories))
+    fill = tuple((j, kind.instead) for j, kind in enumerate(kinds)) if impute else ()
+    return Inputs(len(kinds), names, tuple(made), tuple(allowed), fill)
 
 
 def _known(values: Array, name: str, impute: bool) -> list[Any]:
@@ -235,14 +267,17 @@ def _columns(X: Any) -> list[tuple[Array, bool]]:
     return [(X[:, j], False) for j in range(X.shape[1])]
 
 
-def _categories(known: list[Any], n_rows: int, name: str) -> tuple[Category, ...]:
+def _refuse_mixture(known: list[Any], name: str) -> None:
     odd = [value for value in known if not isinstance(value, str | bool | int | float)]
     if odd or (any(isinstance(x, str) for x in known) and not all(isinstance(x, str) for x in known)):
         other = odd[0] if odd else next(x for x in known if not isinstance(x, str))
         raise ValueError(
             f"X has texts in column {name}, and also {other!r}: make them all texts or all numbers."
         )
-    categories = tuple(sorted(set(known)))
+
+
+def _categories(known: Iterable[Any], n_rows: int, name: str) -> tuple[Category, ...]:
+    categories = tuple(sorted(known))
     if len(categories) > max(FEW_CATEGORIES, n_rows / 2):
         raise ValueError(
             f"X has {len(categories)} different texts in column {name} in {count(n_rows, 'row')}: it seems to name the "

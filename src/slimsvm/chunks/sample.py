@@ -181,11 +181,9 @@ def merged_surveys(size: Size, a: Survey, b: Survey, *, classify: bool) -> Surve
             f"{b.name} has targets of shape (n, {_n_targets(b)}), but {a.name} has (n, {_n_targets(a)})."
         )
     labels = np.union1d(a.labels, b.labels)
-    totals = a.totals + b.totals
-    if classify:
-        totals = np.zeros(len(labels))
-        for part in (a, b):
-            totals[np.searchsorted(labels, part.labels)] += part.totals
+    totals = np.zeros(len(labels) if classify else 1)
+    for part in (a, b):
+        totals[np.searchsorted(labels, part.labels) if classify else slice(None)] += part.totals
     both = joined_samples(a.sample, b.sample, a.n_rows).merged()
     sample = both.cut(size.most(both.X), classify=classify)
     return Survey(a.n_rows + b.n_rows, a.name, a.n_features, a.columns, labels, totals, sample)

@@ -19,6 +19,7 @@ from .options import (
     NumberFormat,
     Positive,
     Saying,
+    Several,
     Switch,
 )
 from .output import Output
@@ -52,6 +53,7 @@ MethodName = Literal[
 ]  # fmt: skip
 # "-" is standard input
 DataFile = Annotated[str, Parameter(allow_leading_hyphen=True)]
+DataFiles = Annotated[tuple[DataFile, ...], Parameter(allow_leading_hyphen=True, negative="")]
 Method = Annotated[MethodName, Parameter(group=MODEL)]
 Impute = Annotated[bool, Parameter(group=FILE, negative="", show_default=False)]
 Seed = Annotated[int, Parameter(group=MODEL)]
@@ -67,10 +69,10 @@ def _output(saying: Saying) -> Output:
 
 @app.command
 def fit(
-    train: DataFile,
+    train: DataFiles,
     /,
     *,
-    test: Test = None,
+    test: Annotated[Several, Parameter(group=FILE)] = (),
     method: Method = "compact",
     impute: Impute = False,
     ignore_unknown: Impute = False,
@@ -78,19 +80,21 @@ def fit(
     report: Out = None,
     seed: Seed = 0,
     jobs: Jobs = None,
+    dask: Annotated[str | None, Parameter(group=MODEL)] = None,
+    cache: Annotated[Path | None, Parameter(group=FILE)] = None,
     columns: Columns = Columns(),  # noqa: B008
     format: Format = Format(),  # noqa: B008
     limits: Limits = Limits(),  # noqa: B008
     saying: Saying = Saying(),  # noqa: B008
 ) -> None:
-    """Fit a model to a data file and write it as a .slim file.
+    """Fit a model to data files and write it as a .slim file.
 
     Parameters
     ----------
     train
-        The data file.
+        Data files with the same columns, or directories of them; above 512 MB of numbers they are read in chunks.
     test
-        Rows to test with.
+        Rows to test with: a file or a directory. May be repeated.
     method
         How to fit. compact needs no tuning; C and gamma of the others are found by cross-validation.
     impute
@@ -98,28 +102,34 @@ def fit(
     ignore_unknown
         In predictions, take texts that TRAIN does not have as none of those it has, instead of ending with an error.
     out
-        Where the model goes; by default the name of TRAIN with .slim, in the present directory.
+        Where the model goes; by default the name of the first of TRAIN with .slim, in the present directory.
     report
         Where a report goes: one page of HTML, with the model running in it. A searched SVC stands beside the model.
     seed
         Of the random numbers: the same seed, the same model.
     jobs
         Threads; -1 is all. The model does not depend on it.
+    dask
+        Address of a Dask scheduler, such as tcp://host:8786, whose workers read the files and do the work.
+    cache
+        A directory for a copy of the numbers, 8 bytes each, so that text read in chunks is not parsed in every pass.
     """
     from .fit import run
 
     if out is None:
-        out = Path("model.slim" if train == "-" else f"{Path(train).name.split('.')[0] or 'model'}.slim")
+        first = "" if train[0] == "-" else Path(train[0]).name
+        out = Path(f"{first.split('.')[0] or 'model'}.slim")
     run(
         train, columns, format, _output(saying), test=test, method=method, limits=limits, impute=impute,
         ignore_unknown=ignore_unknown, out=out, report=report, seed=seed, jobs=jobs,
+        dask=dask, cache=cache,
     )  # fmt: skip
 
 
 @app.command
 def predict(
     model: Path,
-    data: DataFile,
+    data: DataFiles,
     /,
     *,
     proba: Annotated[Switch, Parameter(group=RESULT)] = False,
@@ -129,14 +139,14 @@ def predict(
     format: Format = Format(),  # noqa: B008
     saying: Saying = Saying(),  # noqa: B008
 ) -> None:
-    """Answer every row of a data file: a line of CSV each, or with --json an object each.
+    """Answer every row of data files, in their order: a line of CSV each, or with --json an object each.
 
     Parameters
     ----------
     model
         A .slim file or a LIBSVM model file.
     data
-        The data file, with the columns that the model was fitted to; others are not looked at.
+        Data files or directories of them, with the columns that the model was fitted to; others are not looked at.
     proba
         Also the probability of each class.
     scores

@@ -37,14 +37,15 @@ class Format:
     missing: Several = ()
     "Another word for a missing value, beside an empty field, NA, nan, null and ?. May be repeated."
 
+    def how(self, categorical: tuple[str, ...] = ()) -> Any:
+        """The same for `slimsvm.reading`: a `How`."""
+        from ..reading import How
+
+        return How(self.format, self.separator, self.header, self.encoding, self.missing, categorical)
+
     def file(self, path: str | Path, categorical: tuple[str, ...] = ()) -> Any:
         """The rows of a file: a Table or UnnamedRows."""
-        from ..reading import read
-
-        return read(
-            path, format=self.format, separator=self.separator, header=self.header, encoding=self.encoding,
-            missing=self.missing, categorical=categorical,
-        )  # fmt: skip
+        return self.how(categorical).read(path)
 
 
 @Parameter(name="*", group=FILE)

@@ -1,4 +1,4 @@
-"""`slimsvm predict`: answers of a model to the rows of a file."""
+"""`slimsvm predict`: answers of a model to the rows of files."""
 
 from __future__ import annotations
 
@@ -6,37 +6,58 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..atomic import write_whole
+from ..atomic import whole_file
 from ..errors import BudgetError
 from ..model import Model
-from .data import categories_told, rows_for
+from ..reading import How
+from ..reading.encoding import categories_told, rows_for
+from ..reading.files import data_files
+from ..reading.many import chunks_to_predict
 from .models import whole_model
 from .options import Format
 from .output import Output
 
 
 def run(
-    model_path: Path, data_path: str, format: Format, say: Output, *, proba: bool, scores: bool, out: str,
+    model_path: Path, data: Sequence[str], format: Format, say: Output, *, proba: bool, scores: bool, out: str,
     allow_pickle: bool,
 ) -> None:  # fmt: skip
-    """Write one line for each row."""
+    """Write one line for each row, as the rows are read."""
     model = whole_model(model_path, allow_pickle=allow_pickle, say=say)
-    with say.working(f"reading {data_path}"):
-        rows = format.file(data_path, categories_told(model))
-        numbers = rows_for(model.inputs, rows)
-    names, columns = answers(model, numbers, proba=proba, scores=scores)
-    content = _as_json(names, columns) if say.as_json else _as_csv(names, columns)
-    if out == "-":
-        sys.stdout.write(content)
-        sys.stdout.flush()
-    else:
-        write_whole(Path(out), content.encode())
-        say.say(f"{len(columns[0]):,} answers are in {out}.")
+    files, how = data_files(data), format.how(categories_told(model))
+    # a bar and the answers would be written over each other
+    silent = out == "-" and sys.stdout.isatty()
+    with nullcontext() if silent else say.working("predicting"):
+        contents = _contents(model, files, how, proba=proba, scores=scores, as_json=say.as_json)
+        if out == "-":
+            for content, _ in contents:
+                sys.stdout.write(content)
+                sys.stdout.flush()
+            return
+        n = 0
+        with whole_file(out) as file:
+            for content, added in contents:
+                file.write(content.encode())
+                n += added
+    say.say(f"{n:,} answers are in {out}.")
+
+
+def _contents(
+    model: Model, files: tuple[str, ...], how: How, *, proba: bool, scores: bool, as_json: bool
+) -> Iterator[tuple[str, int]]:
+    """What is written for one chunk of rows after the other, and how many rows it has."""
+    first = True
+    for rows in chunks_to_predict(files, how, model.inputs.n_numbers):
+        names, columns = answers(model, rows_for(model.inputs, rows), proba=proba, scores=scores)
+        yield _as_json(names, columns) if as_json else _as_csv(names, columns, header=first), len(rows)
+        first = False
 
 
 def answers(model: Model, numbers: Any, *, proba: bool, scores: bool) -> tuple[list[str], list[Any]]:
@@ -67,10 +88,11 @@ def answers(model: Model, numbers: Any, *, proba: bool, scores: bool) -> tuple[l
     return names, columns
 
 
-def _as_csv(names: list[str], columns: list[Any]) -> str:
+def _as_csv(names: list[str], columns: list[Any], *, header: bool) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
+    if header:
+        writer.writerow(names)
     writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
     return text.getvalue()
 

@@ -13,13 +13,14 @@ import numpy as np
 from ..rows import Array
 from ..words import count
 from .lines import text_lines
-from .table import Table, wrong
+from .table import NoRows, Places, Table, joined, wrong
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 # What the separator is found by.
 FIRST_LINES = 50
-# Cells become numbers so many rows at a time, so that their texts need no memory.
-ROWS_AT_A_TIME = 20_000
+# Cells become numbers so many rows and cells at a time, so that their texts need no memory: a text takes about 60
+# bytes, so these are 30 MB.
+ROWS_AT_A_TIME, CELLS_AT_A_TIME = 20_000, 2**19
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "#n/a", "<na>"})
 
 
@@ -54,10 +55,44 @@ def read_delimited(
     -------
     Table
     """
+    parts = delimited_parts(
+        stream, source, separator=separator, header=header, encoding=encoding, missing=missing,
+        categorical=categorical,
+    )  # fmt: skip
+    whole: Table = joined(list(parts))
+    return whole
+
+
+def delimited_parts(
+    stream: IO[bytes],
+    source: str,
+    *,
+    separator: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8",
+    missing: Collection[str] = (),
+    categorical: Collection[str] = (),
+    index: bool | None = None,
+) -> Iterator[Table]:
+    """The same table, some rows after the other.
+
+    Parameters
+    ----------
+    stream, source, separator, header, encoding, missing, categorical
+        As in `read_delimited`.
+    index : bool or None, default=None
+        Whether a first column without a name counts the rows and is left out; None means if it counts those of the
+        first part.
+
+    Yields
+    ------
+    Table
+        A column that has texts in one part has them in all later ones; one without any value so far is of NaN.
+    """
     lines = text_lines(stream, source, encoding)
     first = list(islice(lines, FIRST_LINES))
     if not any(text.strip() for _, text in first):
-        raise wrong(source, None, "the file is empty.")
+        raise NoRows(f"{source}: the file is empty.")
     separator = (
         found_separator([text for _, text in first if text.strip()]) if separator is None else separator
     )
@@ -72,20 +107,24 @@ def read_delimited(
     if unknown:
         raise wrong(source, line, f"there is no column {unknown[0]!r}; there are {', '.join(names[:20])}.")
     columns = [_Column(name, cells, name in categorical) for name in names]
-    counted: list[Array] = []
+    may_be_index = header and not top[0].strip() and len(names) > 2
     body = rows if header else chain([(line, top)], rows)
-    while chunk := list(islice(body, ROWS_AT_A_TIME)):
+    step = max(1, min(ROWS_AT_A_TIME, CELLS_AT_A_TIME // len(names)))
+    empty = True
+    while chunk := list(islice(body, step)):
+        empty = False
         numbers = np.array([number for number, _ in chunk])
-        counted.append(numbers)
-        for column, values in zip(columns, zip(*(row for _, row in chunk), strict=True), strict=True):
-            column.add(values, numbers, source)
-    if not counted:
-        raise wrong(source, line, "there is a header and nothing below it.")
-    table = Table(
-        source, names, tuple(column.whole() for column in columns), np.concatenate(counted),
-        frozenset(categorical), bool(header),
-    )  # fmt: skip
-    return _without_index(table, top[0] if header else "x")
+        cut = zip(*(row for _, row in chunk), strict=True)
+        values = tuple(column.add(texts, numbers, source) for column, texts in zip(columns, cut, strict=True))
+        if index is None:
+            index = may_be_index and _counts(values[0])
+        left_out = bool(index and may_be_index)
+        table = Table(
+            source, names, values, Places(numbers), frozenset(categorical), bool(header), left_out
+        )  # fmt: skip
+        yield table.without(names[0]) if left_out else table
+    if empty:
+        raise NoRows(f"{source}, line {line:,}: there is a header and nothing below it.")
 
 
 def found_separator(lines: list[str]) -> str:
@@ -158,13 +197,11 @@ def _names(top: list[str], source: str, line: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _without_index(table: Table, corner: str) -> Table:
-    """Leave out a first column without a name that counts the rows: it is not part of the data."""
-    values = table.values[0]
-    if corner.strip() or values.dtype.kind != "f" or len(table.names) < 3:
-        return table
-    counts = np.array_equal(values, np.arange(len(values)) + values[0]) and values[0] in (0, 1)
-    return table.without(table.names[0]) if counts else table
+def _counts(values: Array) -> bool:
+    """Whether a column counts the rows: without a name it is then not part of the data."""
+    if values.dtype.kind != "f":
+        return False
+    return bool(np.array_equal(values, np.arange(len(values)) + values[0]) and values[0] in (0, 1))
 
 
 class _Cells:
@@ -173,6 +210,10 @@ class _Cells:
     def __init__(self, missing: Collection[str], *, decimal_comma: bool) -> None:
         self.missing = missing
         self.decimal_comma = decimal_comma
+        # -999 for instance; NaN is one anyway
+        self.numbers_missing = any(
+            self.is_number(word) and self.number(word) == self.number(word) for word in missing
+        )
 
     def is_missing(self, cell: str) -> bool:
         return cell.strip().lower() in self.missing
@@ -203,17 +244,16 @@ def _plain_numbers(values: tuple[str, ...]) -> Array | None:
 
 
 class _Column:
-    """A column that grows: of numbers or of texts, never of both."""
+    """A column that is read on: of numbers or of texts, never of both."""
 
     def __init__(self, name: str, cells: _Cells, told: bool) -> None:
         self.name, self.cells = name, cells
         self.texts: bool | None = True if told else None
         self.told = told
-        self.parts: list[Array] = []
 
-    def add(self, values: tuple[str, ...], lines: Array, source: str) -> None:
-        """Some more cells, and the lines they stand in."""
-        part = None if self.texts else _plain_numbers(values)
+    def add(self, values: tuple[str, ...], lines: Array, source: str) -> Array:
+        """The values of some more cells, and the lines they stand in."""
+        part = None if self.texts or self.cells.numbers_missing else _plain_numbers(values)
         if part is None:
             part = self._slowly(values, lines, source)
         else:
@@ -223,7 +263,7 @@ class _Column:
             raise wrong(
                 source, int(lines[at]), f"column {self.name!r} has an infinite number, {values[at]!r}."
             )
-        self.parts.append(part)
+        return part
 
     def _slowly(self, values: tuple[str, ...], lines: Array, source: str) -> Array:
         """Cell by cell: some are missing, or texts."""
@@ -255,11 +295,3 @@ class _Column:
                 f"column {self.name!r} has {cell!r}, {among}. If that stands for a missing value, add --missing "
                 f"{cell!r}; if the column holds categories, add --categorical {self.name!r}.",
             )  # fmt: skip
-
-    def whole(self) -> Array:
-        parts = self.parts
-        if any(part.dtype.kind == "O" for part in parts):  # parts without any value were taken for numbers
-            parts = [
-                part if part.dtype.kind == "O" else np.full(len(part), None, dtype=object) for part in parts
-            ]
-        return np.concatenate(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import IO
 
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from ..rows import Array
 from .lines import text_lines
-from .table import UnnamedRows, wrong
+from .table import NoRows, Places, UnnamedRows, joined, wrong
 
 ROWS_AT_A_TIME = 5000
 # Some arrays are as long as there are features: ten million of them are 80 MB each.
@@ -48,20 +49,24 @@ def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> Un
     UnnamedRows
         Index 1 of the file is column 0, unless the file has an index 0.
     """
-    labels: list[float] = []
-    kept: list[int] = []
-    counts: list[int] = []
-    indices: list[Array] = []
-    values: list[Array] = []
+    whole: UnnamedRows = joined(list(svmlight_parts(stream, source, encoding)))
+    return whole.settled(whole.lowest or 0)
+
+
+def svmlight_parts(stream: IO[bytes], source: str, encoding: str = "utf-8") -> Iterator[UnnamedRows]:
+    """The same rows, some after the other, with the indices as they stand in the file: `UnnamedRows.settled`."""
     lines = text_lines(stream, source, encoding)
+    empty = True
     while chunk := list(islice(lines, ROWS_AT_A_TIME)):
         rows = [(number, row) for number, text in chunk if (row := text.split("#", 1)[0].split())]
+        if not rows:
+            continue
+        counts = [len(row) - 1 for _, row in rows]
         tokens = [token for _, row in rows for token in row[1:]]
         try:
             pairs = np.array(":".join(tokens).split(":") if tokens else [], dtype=np.float64).reshape(-1, 2)
-            labels += [float(row[0]) for _, row in rows]
-            well = len(pairs) == len(tokens) and _fine(pairs, [len(row) - 1 for _, row in rows])
-            well = well and bool(np.isfinite(labels[-len(rows) :]).all())
+            labels = np.array([float(row[0]) for _, row in rows])
+            well = len(pairs) == len(tokens) and _fine(pairs, counts) and bool(np.isfinite(labels).all())
         except ValueError:
             well = False
         if not well:
@@ -70,19 +75,15 @@ def read_svmlight(stream: IO[bytes], source: str, encoding: str = "utf-8") -> Un
             raise wrong(
                 source, rows[0][0], "one of the next lines is no row of a LIBSVM file."
             )  # not reached
-        kept += [number for number, _ in rows]
-        counts += [len(row) - 1 for _, row in rows]
-        indices.append(pairs[:, 0].astype(np.int64))
-        values.append(pairs[:, 1])
-    if not counts:
-        raise wrong(source, None, "the file is empty.")
-    column = np.concatenate(indices)
-    zero_based = bool(len(column)) and int(column.min()) == 0
-    column = column if zero_based else column - 1
-    width = int(column.max(initial=0)) + 1
-    start = np.concatenate([[0], np.cumsum(counts)])
-    X = sparse.csr_array((np.concatenate(values), column.astype(np.int32), start), shape=(len(counts), width))
-    return UnnamedRows(source, X, np.array(labels), np.array(kept))
+        empty = False
+        index = pairs[:, 0].astype(np.int32)
+        start = np.concatenate([[0], np.cumsum(counts)])
+        width = int(index.max(initial=-1)) + 1
+        X = sparse.csr_array((pairs[:, 1], index, start), shape=(len(rows), width))
+        places = Places(np.array([number for number, _ in rows]))
+        yield UnnamedRows(source, X, labels, places, int(index.min()) if len(index) else 1)
+    if empty:
+        raise NoRows(f"{source}: the file is empty.")
 
 
 def _fine(pairs: Array, counts: list[int]) -> bool:
