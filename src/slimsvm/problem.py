@@ -37,7 +37,7 @@ def unusable_kernel_values(what: str) -> ValueError:
 def check_finite(K: Array, of: str = "X") -> None:
     """Refuse kernel values that overflowed, or whose products would."""
     with np.errstate(over="ignore", invalid="ignore"):
-        total = np.abs(K.sum())  # needs no second array, and is mostly all it takes
+        total = float(np.abs(K.sum()))  # needs no second array, and is mostly all it takes
     if total <= LARGEST_KERNEL_VALUE:
         return
     if not np.isfinite(K).all():

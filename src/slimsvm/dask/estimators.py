@@ -31,23 +31,10 @@ class OnDask(FitsInChunks):
     client: Any
     deadline: float | None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train the machine on blocks of rows; an estimator whose fit fails or is interrupted stays as it was.
-
-        Parameters
-        ----------
-        X : dask array or data frame of shape (n, d), also of unknown chunk sizes
-            Anything else is fitted as the estimator of this name without "Dask" does.
-        y : dask array or series of shape (n,); or an array, where the lengths of the blocks are known
-        sample_weight : as y, or None
-
-        Returns
-        -------
-        self
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Dask arrays and data frames in their blocks, also of unknown length; anything else as ever."""
         if not is_collection(X):
-            return super().fit(X, y, sample_weight)
-        self._validate_params()
+            return super()._fit(X, y, sample_weight)
         passes = DaskPasses(
             chunks_of(X, y, sample_weight), classify=is_classifier(self), client=self.client, deadline=self.deadline,
             n_bytes=known_bytes(X),
