@@ -127,7 +127,7 @@ def _trained_rows(model: Any, X: Any, numbers: Array, n_trained: int) -> Rows:
 def _libsvm_kernel(model: Any) -> Kernel:
     if callable(model.kernel):
         return FunctionKernel(model.kernel)
-    if model._gamma == 0:
+    if model._gamma == 0 and model.kernel not in ("linear", "precomputed"):
         raise ValueError(
             f"{type(model).__name__} was fitted to rows so large that gamma='scale' became 0; divide X by its scale "
             "(sklearn.preprocessing.StandardScaler does), or give gamma as a number, and fit it again."

@@ -25,7 +25,7 @@ from .linear import PENALTY, RANKS, LinearLimits, LinearMaps
 from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .notices import warn_of_interruption, warn_of_one_class
-from .observations import Observations, of_mean_one, penalty_for, points_of
+from .observations import Observations, of_mean_one, points_of
 from .plan import LARGEST, LEARNT_FEATURES, metrics_in_question
 from .scaling import can_be_dense, spread_of
 from .search import choose
@@ -133,7 +133,7 @@ class CompactFit:
 
     @property
     def _penalty(self) -> float | None:
-        return None if self.model.C is None else penalty_for(self.model.C, self.weight_unit)
+        return None if self.model.C is None else 1.0 / (self.model.C * self.weight_unit)
 
     def _report(self, text: str) -> None:
         self.say(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -15,8 +14,6 @@ TINY = np.finfo(np.float64).tiny
 # Models are compared with errors blurred by this share of the mean margin; if that is less, by this many times the
 # share of mistakes that are expected, or this many times one by the square root of the number of rows.
 BLUR, NOISE_BLUR = 0.15, 1.5
-# Of 53: a change of units costs a bit or two.
-KEPT_BITS = 40
 
 
 @dataclass(frozen=True)
@@ -152,21 +149,4 @@ def of_mean_one(weight: Array) -> tuple[Array, float]:  # (n,)
     """
     share = weight / weight.max()
     mean = float(share.mean())
-    return without_last_digits(share / mean), float(weight.max()) * mean
-
-
-def penalty_for(C: float, unit: float) -> float:
-    """What stands in front of the norm where C counts weights as they were given, in this unit."""
-    return float(without_last_digits(1.0 / (C * unit)))
-
-
-def without_last_digits(numbers: Any) -> Array:
-    """The numbers to KEPT_BITS: what is the same in other units then has the same bits, and the search the same way.
-
-    Examples
-    --------
-    >>> bool(0.1 + 0.2 == 0.3), bool(without_last_digits(0.1 + 0.2) == without_last_digits(0.3))
-    (False, True)
-    """
-    mantissa, exponent = np.frexp(numbers)
-    return np.ldexp(np.rint(np.ldexp(mantissa, KEPT_BITS)), exponent - KEPT_BITS)
+    return share / mean, float(weight.max()) * mean
