@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from compact_sets import SETS
 from harness import (
     RESULTS,
     Journal,
@@ -42,7 +43,6 @@ THREADS = 2
 # The most rows a peer is given: an SVC takes hours with more.
 MOST_ROWS = {"SVC": 30_000, "Nystroem and SGD": 10_000_000, "LightGBM": 3_000_000}
 PUBLISHED = ("covtype_2", "ijcnn1", "skin_nonskin", "susy_30k")
-COVTYPE_ROWS, COVTYPE_CLASS = 500_000, 2
 # Parts of a stream for partial_fit, and the budgets of vectors there.
 N_PARTS, STREAMS = 200, {"covtype_2": 100, "ijcnn1": 100, "mnist": 200}
 
@@ -94,14 +94,7 @@ class FileReader:
 
 def split_of(name: str) -> Any:
     """Training and test part of a published set, in float32."""
-    if name == "covtype_2":
-        from slimsvm.datasets import load
-
-        X, y = load("covtype")
-        order = np.random.default_rng(0).permutation(len(X))
-        X, y = X[order].astype(np.float32), (y[order] == COVTYPE_CLASS).astype(int)
-        return X[:COVTYPE_ROWS], X[COVTYPE_ROWS:], y[:COVTYPE_ROWS], y[COVTYPE_ROWS:]
-    split = published(name)
+    split = SETS[name].split(0) if name in SETS else published(name)
     return split.X.astype(np.float32), split.X_test.astype(np.float32), split.y, split.y_test
 
 
