@@ -42,7 +42,7 @@ class Compact(GoesOn):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         found = super()._fit(X, y, sample_weight)
-        vars(self).pop("_stream", None)  # what partial_fit has seen
+        self.__dict__.pop("_stream", None)  # what partial_fit has seen
         return found
 
     def _train_on_all(self, data: TrainingSet, kernel: Kernel, run: Run, every: AllRows) -> Trained:
