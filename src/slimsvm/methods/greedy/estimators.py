@@ -136,7 +136,7 @@ def _has_path(model: Any) -> bool:
 class Greedy(FitsInChunks):
     """What both estimators share: the fit, and the smaller machines it passed through."""
 
-    # the machine is one of its vectors alone: other rows are only candidates, and 2^18 of them offer what more would
+    # the machine is one of its vectors alone: other rows are only candidates, more of them than a search looks at
     _sample_size = Size(rows=2**18)
     _sample_stands_for_all = False
 
