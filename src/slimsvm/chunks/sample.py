@@ -18,8 +18,8 @@ from ..rows import Array, Rows, cast, distinct_rows
 from .blocks import Block
 from .passes import Passes
 
-# Distinct rows that are trained on as ever, and the bytes that they may take: CompactSVC takes three minutes for 2^20
-# of them (benchmarks/results/scale.md). Larger samples were not compared.
+# Distinct rows that are trained on as ever, and the bytes that they may take: CompactSVC takes three minutes
+# for a million (benchmarks/results/scale.md). Larger samples were not compared.
 SAMPLE_ROWS, SAMPLE_BYTES = 2**20, 2**28
 # Rows of each class that are drawn at least.
 CLASS_ROWS = 256
