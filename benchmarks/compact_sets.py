@@ -59,7 +59,8 @@ class DataSet:
     alone: bool = False  # whether each method runs in a process of its own, whose memory is recorded
 
 
-def _random_split(name: str, split: int) -> Split:
+def random_split(name: str, split: int) -> Split:
+    """A split of a set that comes without one."""
     data = load(name)
     classes = data.y if data.task == "classification" else None
     return Split(
@@ -126,7 +127,7 @@ def _published(name: str) -> DataSet:
     n_splits, note = entry.n_splits or 10, "splits of the file"
     draw: Callable[[int], Split] = partial(published, name)
     if not entry.n_splits:
-        draw, note = partial(_random_split, name), f"random splits, {SHARE_TESTED:.0%} tested"
+        draw, note = partial(random_split, name), f"random splits, {SHARE_TESTED:.0%} tested"
     if name == "eeg_eye":
         note += f"; values beyond {OUTLIER_RANGES:.0f} interquartile ranges are clipped"
         return DataSet(name, regression, n_splits, note, lambda split: _clipped(draw(split)))

@@ -1,7 +1,8 @@
 """Going on from a model that is there: its vectors and metric moved for other rows, its size kept.
 
-`partial_fit` goes on with every chunk, `warm_start` from a model that was fitted before. A few of the vectors, those
-without which the function changes least, are put where the loss of the new rows is largest; then everything moves.
+`warm_start` goes on from a model that was fitted before, `partial_fit` with every chunk (`stream.py`). Vectors and
+metric are moved by some rows, the coefficients are solved for on all; vectors without which the function changes least
+can be put where the loss falls fastest.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ...refinement import (
     refine_jointly,
 )
 from ...refinement.joint import CORE_WORK
-from ...refinement.projection import BATCH_ROWS, Problem, ProjectedModel, Terms, image, refine_map_in_batches
+from ...refinement.projection import BATCH_ROWS, Problem, ProjectedModel, Terms, refine_map_in_batches
 from ...refinement.starts import grow, without_weakest
 from ...rows import Array, Rows
 from .linear import DECAY_ROWS
@@ -60,6 +61,14 @@ class Wanted:
     penalty: float
     n_stands_for: float
 
+    def take(self, rows: Array) -> Wanted:
+        """Some of the rows, which stand for the same."""
+        weight = self.weight[rows]
+        return replace(
+            self, X=self.X[rows], Y=self.Y[rows], weight=weight / weight.mean(),
+            penalty=self.penalty * len(rows) / len(self.Y),
+        )  # fmt: skip
+
     @property
     def weights(self) -> Array:  # (n, k)
         """The weights for each output."""
@@ -67,48 +76,94 @@ class Wanted:
 
 
 def go_on(
+    f: KernelExpansion, wanted: Wanted, rng: np.random.Generator, *, n_epochs: int, n_threads: int = 1
+) -> KernelExpansion:
+    """The model moved for these rows, with the best coefficients for them."""
+    return solved(moved(f, wanted, rng, n_epochs=n_epochs, n_threads=n_threads), wanted, n_threads=n_threads)
+
+
+def moved(
     f: KernelExpansion,
     wanted: Wanted,
     rng: np.random.Generator,
     *,
     n_epochs: int,
     rate: float = 1.0,
-    n_placed: int = 0,
     n_threads: int = 1,
 ) -> KernelExpansion:
-    """The model moved for these rows.
+    """The model after passes over these rows in which everything moves; as it was if its vectors cannot.
 
     Parameters
     ----------
     n_epochs : int
-        Passes over the rows, in batches; with 0 only the coefficients are solved for.
+        Passes over the rows, in batches.
     rate : float
         Factor on the steps: less for a model that is nearly right.
-    n_placed : int
-        Vectors that are put elsewhere first.
     """
-    if n_epochs == 0:
-        moved = f
-    elif f.projection is not None:
-        moved = _map_moved(f, wanted, rng, n_epochs, rate, n_placed, n_threads)
-    elif isinstance(f.kernel, RBF) and not sparse.issparse(wanted.X) and not sparse.issparse(f.vectors):
-        moved = _vectors_moved(f, wanted, rng, n_epochs, rate, n_placed, n_threads)
-    else:
-        moved = f
-    return solved(moved, wanted, n_threads=n_threads)
+    if f.projection is not None:
+        return _map_moved(f, wanted, rng, n_epochs, rate, n_threads)
+    return _vectors_moved(f, wanted, rng, n_epochs, rate, n_threads) if _can_move(f, wanted) else f
+
+
+def _can_move(f: KernelExpansion, wanted: Wanted) -> bool:
+    dense = not sparse.issparse(wanted.X) and not sparse.issparse(f.vectors)
+    return f.projection is not None or (isinstance(f.kernel, RBF) and dense)
 
 
 def solved(f: KernelExpansion, wanted: Wanted, *, n_threads: int = 1) -> KernelExpansion:
     """The model with the best coefficients for these rows."""
-    X = wanted.X if f.projection is None else f.projection(wanted.X, n_threads=n_threads)
     k, dtype = wanted.Y.shape[1], f.coef.dtype
-    vectors = f.vectors.astype(np.float64)
     coef, intercept = fit_coefficients(
-        kernel_blocks(f.kernel, X, f.vectors, dtype=np.float32, n_threads=n_threads),
-        f.kernel(vectors, vectors), wanted.Y, wanted.weights, wanted.loss, np.full(k, wanted.penalty),
-        f.coef.astype(np.float64), f.intercept.astype(np.float64), max_iter=COEFFICIENT_ITERATIONS,
+        _blocks(f, wanted, n_threads), _among(f), wanted.Y, wanted.weights, wanted.loss,
+        np.full(k, wanted.penalty), f.coef.astype(np.float64), f.intercept.astype(np.float64),
+        max_iter=COEFFICIENT_ITERATIONS,
     )  # fmt: skip
     return replace(f, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
+
+
+def objective(f: KernelExpansion, wanted: Wanted, *, n_threads: int = 1) -> float:
+    """Sum of the losses of these rows and the penalty."""
+    outputs, weights = f(wanted.X, n_threads=n_threads), wanted.weights
+    losses = float(np.vdot(weights, wanted.loss.value(wanted.Y, outputs)))
+    coef = f.coef.astype(np.float64)
+    return losses + 0.5 * wanted.penalty * float(np.vdot(coef, _among(f) @ coef))
+
+
+def _blocks(f: KernelExpansion, wanted: Wanted, n_threads: int) -> Any:
+    X = wanted.X if f.projection is None else f.projection(wanted.X, n_threads=n_threads)
+    return kernel_blocks(f.kernel, X, f.vectors, dtype=np.float32, n_threads=n_threads)
+
+
+def _among(f: KernelExpansion) -> Array:  # (m, m)
+    vectors = f.vectors.astype(np.float64)
+    return np.asarray(f.kernel(vectors, vectors))
+
+
+def replaced(
+    f: KernelExpansion, wanted: Wanted, n_vectors: int, rng: np.random.Generator, *, n_threads: int = 1
+) -> KernelExpansion:
+    """The model with so many of its vectors, the weakest, where the loss falls fastest; their coefficients are zero."""
+    if not _can_move(f, wanted) or not 0 < n_vectors < f.n_vectors:
+        return f
+    coef, intercept, dtype = f.coef.astype(np.float64), f.intercept.astype(np.float64), f.coef.dtype
+    if f.projection is not None:
+        rows = f.projection(wanted.X, n_threads=n_threads).astype(np.float64)
+        centre, spread = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
+    else:
+        rows, centre, spread = _scaled(wanted)
+    widths = f.kernel.widths(rows.shape[1]) * np.square(spread)  # type: ignore[attr-defined]
+    model = RbfModel((f.vectors - centre) / spread, coef, intercept, np.log(widths))
+    kept = without_weakest(model, f.n_vectors - n_vectors)
+    grown = grow(kept, rows, wanted.Y, wanted.weights, wanted.loss, f.n_vectors, rng)
+    return replace(f, vectors=(grown.vectors * spread + centre).astype(dtype), coef=grown.coef.astype(dtype))
+
+
+def _scaled(wanted: Wanted) -> tuple[Array, Array, Array]:
+    """Dense rows of mean zero and unit spread, the mean and the spread."""
+    X = np.asarray(wanted.X, dtype=np.float64)
+    spread = spread_of(X, wanted.weight)
+    centre = wanted.weight @ X / wanted.weight.sum()
+    return (X - centre) / spread, centre, spread
 
 
 def _map_moved(
@@ -117,7 +172,6 @@ def _map_moved(
     rng: np.random.Generator,
     n_epochs: int,
     rate: float,
-    n_placed: int,
     n_threads: int,
 ) -> KernelExpansion:
     assert f.projection is not None
@@ -135,11 +189,6 @@ def _map_moved(
     model = ProjectedModel(
         matrix * spread, f.vectors.astype(np.float64) - off, f.coef.astype(np.float64), f.intercept.astype(np.float64)
     )  # fmt: skip
-    if n_placed:
-        Z = image(model.matrix, scaled.astype(np.float64), left)
-        inner = RbfModel(model.vectors, model.coef, model.intercept, np.zeros(len(model.matrix)))
-        placed = _placed(inner, Z, wanted, n_placed, rng)
-        model = replace(model, vectors=placed.vectors, coef=placed.coef)
     n = wanted.n_stands_for
     terms = Terms(0.5 * wanted.penalty / len(wanted.Y), DECAY_ROWS / n)
     problem = Problem(scaled, left, wanted.Y, wanted.weights, wanted.loss, terms)
@@ -157,19 +206,13 @@ def _vectors_moved(
     rng: np.random.Generator,
     n_epochs: int,
     rate: float,
-    n_placed: int,
     n_threads: int,
 ) -> KernelExpansion:
-    X = np.asarray(wanted.X, dtype=np.float64)
-    spread = spread_of(X, wanted.weight)
-    centre = wanted.weight @ X / wanted.weight.sum()
-    rows = (X - centre) / spread
-    widths = f.kernel.widths(X.shape[1]) * np.square(spread)  # type: ignore[attr-defined]
+    rows, centre, spread = _scaled(wanted)
+    widths = f.kernel.widths(rows.shape[1]) * np.square(spread)  # type: ignore[attr-defined]
     model = RbfModel(
         (f.vectors - centre) / spread, f.coef.astype(np.float64), f.intercept.astype(np.float64), np.log(widths)
     )  # fmt: skip
-    if n_placed:
-        model = _placed(model, rows, wanted, n_placed, rng)
     penalty, kind = np.full(wanted.Y.shape[1], wanted.penalty), "one"
     if np.size(one_if_equal(np.asarray(f.kernel.gamma, dtype=np.float64))) > 1:  # type: ignore[attr-defined]
         kind = "per_feature"
@@ -187,12 +230,6 @@ def _vectors_moved(
     gamma = one_if_equal(np.exp(model.log_widths) / np.square(spread))
     vectors = (model.vectors * spread + centre).astype(dtype)
     return KernelExpansion(RBF(gamma), vectors, model.coef.astype(dtype), model.intercept.astype(dtype))
-
-
-def _placed(model: RbfModel, X: Array, wanted: Wanted, n_placed: int, rng: np.random.Generator) -> RbfModel:
-    """The model with its weakest vectors where the loss is largest."""
-    kept = without_weakest(model, max(1, model.n_vectors - n_placed))
-    return grow(kept, X, wanted.Y, wanted.weights, wanted.loss, model.n_vectors, rng)
 
 
 def as_expansion(start: Any) -> KernelExpansion:

@@ -21,9 +21,9 @@ from ...words import count
 from ..base import Run
 from ..chunked import FitsInChunks
 from .choice import PATH_FIELDS
-from .going_on import Wanted, as_expansion, go_on
+from .going_on import Wanted, as_expansion, go_on, solved
 from .observations import of_mean_one
-from .stream import Stream, add, mixed, updated
+from .stream import Stream, add, joined, updated
 
 # Passes over the rows that go on from a given model.
 WARM_EPOCHS = 40
@@ -75,7 +75,7 @@ class GoesOn(FitsInChunks):
         wanted = Wanted(
             data.X, (data.Y - centre) / unit, weight, loss, 1.0 / (C * weight_unit), float(data.n)
         )
-        found = go_on(start, wanted, run.rng, n_epochs=0, n_threads=run.n_threads)  # its coefficients
+        found = solved(start, wanted, n_threads=run.n_threads)
         run.say(f"going on from {count(f.n_vectors, 'vector')}")
         found = go_on(found, wanted, run.rng, n_epochs=WARM_EPOCHS, n_threads=run.n_threads)
         found = self._rounded(_in_units(found, unit, centre), data.X, data.weight)
@@ -104,7 +104,7 @@ class GoesOn(FitsInChunks):
             elif stream.needs_search:
                 trained, stream = self._searched(stream, every, progress), stream.searched()
             else:
-                trained = self._updated(stream, mixed(stream, block, run.rng), every, run)
+                trained = self._updated(stream, joined(stream, block), block.n, every, run)
             known = every if classify else stream.seen.sample.y.ndim == 1
             self._store(trained, self._readout(known, trained))
             self._stream = stream
@@ -155,7 +155,7 @@ class GoesOn(FitsInChunks):
         expansion = _for_all_classes(trained.expansion, stream.seen.labels, every)
         return replace(trained, expansion=expansion, probability=Probability("softmax"))
 
-    def _updated(self, stream: Stream, sample: Sample, every: Any, run: Run) -> Trained:
+    def _updated(self, stream: Stream, sample: Sample, n_new: int, every: Any, run: Run) -> Trained:
         weight = sample.weight
         if every is None:
             Y = sample.y.reshape(sample.n, -1)
@@ -169,7 +169,12 @@ class GoesOn(FitsInChunks):
         data = TrainingSet(X, Y, weight, rows, np.zeros(len(rows), dtype=np.intp), classify=every is not None)
         loss, unit, centre = self._loss_and_unit(data)
         f = _in_units(self.expansion_, 1.0 / unit, -centre / unit)
-        found = updated(f, stream, (X, (Y - centre) / unit, weight), loss, self.C_, run.rng, run.n_threads)
+        total = float(stream.seen.totals.sum())
+        wanted = Wanted(
+            X, (Y - centre) / unit, weight / weight.mean(), loss, len(Y) / (self.C_ * total), max(total, float(len(Y)))
+        )  # fmt: skip
+        n_new = int(np.count_nonzero(rows >= sample.n - n_new))
+        found = updated(f, wanted, n_new, run.rng, run.n_threads)
         found = self._rounded(_in_units(found, unit, centre), X, weight)
         run.say(f"{count(stream.seen.n_rows, 'row')} so far: moved {count(found.n_vectors, 'vector')}")
         probability = getattr(self.readout_, "probability", None)

@@ -1,35 +1,29 @@
 """`partial_fit`: one chunk after the other, with a sample of all rows so far to remember them by.
 
 While all rows fit into the sample the model is searched for anew each time they have doubled, and whenever a class is
-seen for the first time; in between, and for ever after, it goes on from where it is with the new rows and several times
-as many of the sample. Memory does not grow with the number of rows.
+seen for the first time. In between, and for ever after, a chunk changes it in three steps: coefficients are solved for
+on the sample and the new rows; a few vectors are put elsewhere; everything is moved. The last two count only if they
+lower the objective on all these rows. The work of moving is in proportion to the new rows, so that a stream costs about
+what a fit costs, and memory does not grow with the number of rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from ...chunks.blocks import Block
 from ...chunks.sample import Sample, Size, Survey, joined_samples, merged_surveys, survey_of
 from ...expansion import KernelExpansion
-from ...rows import Array
-from .going_on import Wanted, go_on
+from .going_on import Wanted, moved, objective, replaced, solved
 
-# These numbers are first choices: the rows at least were raised after a look at one set (ijcnn1), the others were not
-# compared. The sample that is kept.
+# The sample that is kept.
 REPLAYED = Size(rows=2**16, bytes=2**26)
-# Rows of the sample for each new one, in the batches of one call; and rows at least: a model that is moved for few rows
-# knows them by heart and forgets the others.
-OLD_ROWS, LEAST_ROWS = 4, 2**14
-# Passes over the new rows: those of the sample have more than one turn.
-EPOCHS = 10
-# One vector in so many is put where the loss of the rows is largest.
-PLACED = 50
-# Steps become smaller with the number of calls since the search, down to this share.
-LEAST_RATE = 0.2
+# Rows of the sample that are visited for each new one: as many times a fit goes through each of its rows.
+VISITS = 60
+# One vector in so many, and at least one, may be put elsewhere in a call.
+REPLACED = 50
 # More rows by this factor since the last search are worth another one.
 GROWN = 2.0
 
@@ -46,14 +40,11 @@ class Stream:
         Rows of the sample when the model was last searched for.
     whole : bool
         Whether it was the whole then.
-    n_calls : int
-        Calls since then.
     """
 
     seen: Survey
     n_searched: int = 0
     whole: bool = True
-    n_calls: int = 0
 
     @property
     def needs_search(self) -> bool:
@@ -63,7 +54,7 @@ class Stream:
 
     def searched(self) -> Stream:
         """After a search."""
-        return replace(self, n_searched=self.seen.sample.n, whole=self.seen.is_whole, n_calls=0)
+        return replace(self, n_searched=self.seen.sample.n, whole=self.seen.is_whole)
 
 
 def add(stream: Stream | None, block: Block, *, classify: bool) -> Stream:
@@ -73,42 +64,51 @@ def add(stream: Stream | None, block: Block, *, classify: bool) -> Stream:
         return Stream(own)
     seen = merged_surveys(REPLAYED, stream.seen, own, classify=classify)
     known = len(seen.labels) == len(stream.seen.labels)
-    return replace(
-        stream, seen=seen, n_searched=stream.n_searched if known else 0, n_calls=stream.n_calls + 1
-    )
+    return replace(stream, seen=seen, n_searched=stream.n_searched if known else 0)
 
 
-def mixed(stream: Stream, block: Block, rng: np.random.Generator) -> Sample:
-    """The new rows, and several times as many of the sample, which stand for all rows so far."""
+def joined(stream: Stream, block: Block) -> Sample:
+    """The sample, which stands for all rows so far, and behind it the new rows, each counted as one of its rows."""
     old = stream.seen.standing_for_all()
-    n_old = max(OLD_ROWS * block.n, LEAST_ROWS)
-    some = np.sort(rng.permutation(old.n)[:n_old])
-    # each new row counts as one of them
     mean = float(old.weight.sum()) / old.n
     new = Sample(block.X, block.y, block.weight * mean / float(block.weight.mean()), block.numbers)
-    return joined_samples(old.take(some), new, 0)
+    return joined_samples(old, new, 0)
 
 
 def updated(
-    f: KernelExpansion,
-    stream: Stream,
-    parts: tuple[Any, Array, Array],
-    loss: Any,
-    C: float,
-    rng: np.random.Generator,
-    n_threads: int,
+    f: KernelExpansion, wanted: Wanted, n_new: int, rng: np.random.Generator, n_threads: int
 ) -> KernelExpansion:
     """The model after a call without a search.
 
     Parameters
     ----------
-    parts : triple
-        Rows, targets in the units of the loss, and weights.
+    wanted : Wanted
+        The sample and behind it the new rows.
+    n_new : int
+        Number of the latter.
     """
-    X, Y, weight = parts
-    total = float(stream.seen.totals.sum())
-    penalty = len(Y) / (C * total)
-    wanted = Wanted(X, Y, weight / weight.mean(), loss, penalty, max(total, float(len(Y))))
-    rate = max(LEAST_RATE, 1.0 / np.sqrt(1.0 + stream.n_calls))
-    n_placed = f.n_vectors // PLACED
-    return go_on(f, wanted, rng, n_epochs=EPOCHS, rate=rate, n_placed=n_placed, n_threads=n_threads)
+
+    def judged(g: KernelExpansion) -> tuple[float, KernelExpansion]:
+        g = solved(g, wanted, n_threads=n_threads)
+        return objective(g, wanted, n_threads=n_threads), g
+
+    best = judged(f)
+    n_replaced = max(1, f.n_vectors // REPLACED)
+    other = replaced(best[1], wanted, n_replaced, rng, n_threads=n_threads)
+    if other is not best[1]:
+        best = min(best, judged(other), key=_value)
+    n_old = len(wanted.Y) - n_new
+    n_visited = VISITS * n_new
+    visited = np.append(np.sort(rng.permutation(n_old)[:n_visited]), np.arange(n_old, len(wanted.Y)))
+    n_epochs = max(1, round(n_visited / len(visited)))
+    # Steps of a call add up like those of a random walk: by the time the new rows are as many as the sample has, the
+    # model may have moved as far as a fit would move it.
+    rate = min(1.0, np.sqrt(n_new / n_old))
+    other = moved(
+        best[1], wanted.take(visited), rng, n_epochs=n_epochs, rate=float(rate), n_threads=n_threads
+    )
+    return best[1] if other is best[1] else min(best, judged(other), key=_value)[1]
+
+
+def _value(judged: tuple[float, KernelExpansion]) -> float:
+    return judged[0]
