@@ -32,7 +32,8 @@ from .examples import (
     sinc,
     toys,
 )
-from .nested import at_once, grid_of, nested
+from .nested import at_once, grid_of, nested, with_one_setting
+from .tables import CHECKED, setting_for_all
 
 # Seconds of a fold of Table 2 on 1000 rows, and on the two sets of fewer than 300; German's narrow kernels are slow.
 EXPECTED = {
@@ -67,6 +68,17 @@ def table_2() -> Iterator[Cell]:
 
 def cells(journal: Journal) -> Iterator[Cell]:
     yield from table_2()
+    for title, size in paper.TABLE_1.items():
+        for method in CHECKED:
+            setting = setting_for_all(journal, title, method)
+            yield Cell(
+                "Table 2, one setting for all folds",
+                with_one_setting,
+                {"title": title, "method": method, "setting": setting},
+                10.0,
+                (size.name,),
+                waits=setting is None,
+            )
     for title, size in paper.TABLE_1.items():
         for fold in range(paper.FOLDS):
             setting = chosen_setting(journal, title, fold)
