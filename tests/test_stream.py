@@ -13,7 +13,9 @@ from sklearn.exceptions import NotFittedError
 from slimsvm import CompactSVC, CompactSVR, load, save
 from slimsvm.chunks.sample import Size
 from slimsvm.datasets import make_banana, make_ringnorm
+from slimsvm.losses import SquaredHinge
 from slimsvm.methods.compact import stream as streams
+from slimsvm.methods.compact.going_on import Wanted, objective, solved
 
 
 def parts(n, n_parts):
@@ -71,6 +73,37 @@ def test_drift_is_followed(a_small_memory):
     # the classes change places
     streamed(model, X[400:], -y[400:], 16)
     assert model.score(T, -t) > 0.75
+
+
+def test_a_region_that_appears_later_is_learnt(a_small_memory):
+    """Vectors that no new row is near feel nothing of it: others are added within the budget, or put there."""
+    X, y = make_banana(1600, random_state=0)
+    model = streamed(CompactSVC(max_vectors=8, metric="one", random_state=0), X[:600], y[:600], 6)
+    rng = np.random.default_rng(1)
+    # around the rows of one class that were never there before, a disc of the other one
+    far = np.array([20.0, 20.0])
+    Z = far + rng.normal(size=(600, 2))
+    z = np.where(np.square(Z - far).sum(axis=1) < 1.4, 1, -1)
+    for old, new in zip(parts(600, 6), parts(600, 6), strict=True):
+        model.partial_fit(np.vstack([X[600 + old], Z[new]]), np.concatenate([y[600 + old], z[new]]))
+    assert model.n_vectors_ <= 8
+    assert model.score(Z, z) > 0.85
+    assert model.score(X[1200:], y[1200:]) > 0.75
+
+
+@pytest.mark.parametrize("metric", ["one", "per_feature", "linear"])
+def test_an_update_never_raises_the_objective(metric):
+    X, y = make_ringnorm(900, random_state=0)
+    model = CompactSVC(max_vectors=6, metric=metric, random_state=0).fit(X[:200], y[:200])
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, 900)
+    wanted = Wanted(X, y[:, None].astype(float), weight / weight.mean(), SquaredHinge(), 0.5, 900.0)
+    f = model.expansion_
+    before = objective(solved(f, wanted), wanted)
+    for seed in range(3):
+        g = streams.updated(f, wanted, 50, np.random.default_rng(seed))
+        assert g.n_vectors == f.n_vectors
+        assert objective(g, wanted) <= before
+        f, before = g, objective(g, wanted) * (1 + 1e-6)
 
 
 def test_classes_that_come_one_after_the_other():

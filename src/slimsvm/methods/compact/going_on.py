@@ -102,10 +102,11 @@ def moved(
     """
     if f.projection is not None:
         return _map_moved(f, wanted, rng, n_epochs, rate, n_threads)
-    return _vectors_moved(f, wanted, rng, n_epochs, rate, n_threads) if _can_move(f, wanted) else f
+    return _vectors_moved(f, wanted, rng, n_epochs, rate, n_threads) if can_move(f, wanted) else f
 
 
-def _can_move(f: KernelExpansion, wanted: Wanted) -> bool:
+def can_move(f: KernelExpansion, wanted: Wanted) -> bool:
+    """Whether vectors of this model can be anywhere for rows like these."""
     dense = not sparse.issparse(wanted.X) and not sparse.issparse(f.vectors)
     return f.projection is not None or (isinstance(f.kernel, RBF) and dense)
 
@@ -123,10 +124,8 @@ def solved(f: KernelExpansion, wanted: Wanted, *, n_threads: int = 1) -> KernelE
 
 def objective(f: KernelExpansion, wanted: Wanted, *, n_threads: int = 1) -> float:
     """Sum of the losses of these rows and the penalty."""
-    outputs, weights = f(wanted.X, n_threads=n_threads), wanted.weights
-    losses = float(np.vdot(weights, wanted.loss.value(wanted.Y, outputs)))
-    coef = f.coef.astype(np.float64)
-    return losses + 0.5 * wanted.penalty * float(np.vdot(coef, _among(f) @ coef))
+    losses, coef = row_losses(f, wanted, n_threads=n_threads).sum(), f.coef.astype(np.float64)
+    return float(losses) + 0.5 * wanted.penalty * float(np.vdot(coef, _among(f) @ coef))
 
 
 def _blocks(f: KernelExpansion, wanted: Wanted, n_threads: int) -> Any:
@@ -139,12 +138,29 @@ def _among(f: KernelExpansion) -> Array:  # (m, m)
     return np.asarray(f.kernel(vectors, vectors))
 
 
-def replaced(
-    f: KernelExpansion, wanted: Wanted, n_vectors: int, rng: np.random.Generator, *, n_threads: int = 1
+def row_losses(f: KernelExpansion, wanted: Wanted, *, n_threads: int = 1) -> Array:  # (n,)
+    """The loss of each row, summed over the outputs, times its weight."""
+    outputs = f(wanted.X, n_threads=n_threads)
+    found: Array = (wanted.weights * wanted.loss.value(wanted.Y, outputs)).sum(axis=1)
+    return found
+
+
+def with_new_vectors(
+    f: KernelExpansion,
+    wanted: Wanted,
+    n_new: int,
+    rng: np.random.Generator,
+    *,
+    n_kept: int | None = None,
+    n_threads: int = 1,
 ) -> KernelExpansion:
-    """The model with so many of its vectors, the weakest, where the loss falls fastest; their coefficients are zero."""
-    if not _can_move(f, wanted) or not 0 < n_vectors < f.n_vectors:
-        return f
+    """The model with vectors where the loss falls fastest, their coefficients zero.
+
+    Parameters
+    ----------
+    n_kept : int or None
+        Of its own vectors only so many stay, those without which the function would change most; None keeps all.
+    """
     coef, intercept, dtype = f.coef.astype(np.float64), f.intercept.astype(np.float64), f.coef.dtype
     if f.projection is not None:
         rows = f.projection(wanted.X, n_threads=n_threads).astype(np.float64)
@@ -153,9 +169,10 @@ def replaced(
         rows, centre, spread = _scaled(wanted)
     widths = f.kernel.widths(rows.shape[1]) * np.square(spread)  # type: ignore[attr-defined]
     model = RbfModel((f.vectors - centre) / spread, coef, intercept, np.log(widths))
-    kept = without_weakest(model, f.n_vectors - n_vectors)
-    grown = grow(kept, rows, wanted.Y, wanted.weights, wanted.loss, f.n_vectors, rng)
-    return replace(f, vectors=(grown.vectors * spread + centre).astype(dtype), coef=grown.coef.astype(dtype))
+    if n_kept is not None:
+        model = without_weakest(model, n_kept)
+    model = grow(model, rows, wanted.Y, wanted.weights, wanted.loss, model.n_vectors + n_new, rng)
+    return replace(f, vectors=(model.vectors * spread + centre).astype(dtype), coef=model.coef.astype(dtype))
 
 
 def _scaled(wanted: Wanted) -> tuple[Array, Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import is_classifier
 
+from ...budget import stored_bytes
 from ...chunks.blocks import checked
 from ...chunks.sample import Sample
 from ...expansion import KernelExpansion
@@ -23,6 +24,7 @@ from ..chunked import FitsInChunks
 from .choice import PATH_FIELDS
 from .going_on import Wanted, as_expansion, go_on, solved
 from .observations import of_mean_one
+from .plan import LARGEST
 from .stream import Stream, add, joined, updated
 
 # Passes over the rows that go on from a given model.
@@ -33,6 +35,9 @@ class GoesOn(FitsInChunks):
     """`partial_fit`, and fits that begin with a model."""
 
     C: float | None
+    max_vectors: int | None
+    max_bytes: int | None
+    max_latency_us: float | None
     number: str | None
     warm_start: Any
     _stream: Stream | None
@@ -47,6 +52,13 @@ class GoesOn(FitsInChunks):
             return f
         middle = np.asarray(weight @ X / weight.sum()).ravel()
         return rounded(f, self.number, middle=middle).expansion
+
+    def _within_budget(self, f: KernelExpansion) -> bool:
+        """Whether a model is within the limits of vectors and bytes."""
+        size = stored_bytes(f, self.number or "float32")
+        return f.n_vectors <= (self.max_vectors or LARGEST) and (
+            self.max_bytes is None or size <= self.max_bytes
+        )
 
     # warm_start
 
@@ -104,7 +116,8 @@ class GoesOn(FitsInChunks):
             elif stream.needs_search:
                 trained, stream = self._searched(stream, every, progress), stream.searched()
             else:
-                trained = self._updated(stream, joined(stream, block), block.n, every, run)
+                assert before is not None  # the first call searches
+                trained = self._updated(stream, joined(before, block), block.n, every, run)
             known = every if classify else stream.seen.sample.y.ndim == 1
             self._store(trained, self._readout(known, trained))
             self._stream = stream
@@ -174,7 +187,8 @@ class GoesOn(FitsInChunks):
             X, (Y - centre) / unit, weight / weight.mean(), loss, len(Y) / (self.C_ * total), max(total, float(len(Y)))
         )  # fmt: skip
         n_new = int(np.count_nonzero(rows >= sample.n - n_new))
-        found = updated(f, wanted, n_new, run.rng, run.n_threads)
+        fits = None if self.max_latency_us is not None else self._within_budget
+        found = updated(f, wanted, n_new, run.rng, fits=fits, n_threads=run.n_threads)
         found = self._rounded(_in_units(found, unit, centre), X, weight)
         run.say(f"{count(stream.seen.n_rows, 'row')} so far: moved {count(found.n_vectors, 'vector')}")
         probability = getattr(self.readout_, "probability", None)

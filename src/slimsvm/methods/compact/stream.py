@@ -1,14 +1,20 @@
 """`partial_fit`: one chunk after the other, with a sample of all rows so far to remember them by.
 
 While all rows fit into the sample the model is searched for anew each time they have doubled, and whenever a class is
-seen for the first time. In between, and for ever after, a chunk changes it in three steps: coefficients are solved for
-on the sample and the new rows; a few vectors are put elsewhere; everything is moved. The last two count only if they
-lower the objective on all these rows. The work of moving is in proportion to the new rows, so that a stream costs about
-what a fit costs, and memory does not grow with the number of rows.
+seen for the first time. In between, and for ever after, a chunk changes it step by step:
+
+1. vectors are added, within the budget, if the new rows, which have taught neither model anything yet, prove it right;
+2. coefficients are solved for on the sample and the new rows;
+3. the weakest vectors are put elsewhere, if that lowers the objective on all these rows;
+4. everything is moved, if that lowers it too.
+
+The work of moving is in proportion to the new rows, so that a stream costs about what a fit costs, and memory does not
+grow with the number of rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,14 +22,16 @@ import numpy as np
 from ...chunks.blocks import Block
 from ...chunks.sample import Sample, Size, Survey, joined_samples, merged_surveys, survey_of
 from ...expansion import KernelExpansion
-from .going_on import Wanted, moved, objective, replaced, solved
+from .going_on import Wanted, can_move, moved, objective, row_losses, solved, with_new_vectors
 
 # The sample that is kept.
 REPLAYED = Size(rows=2**16, bytes=2**26)
 # Rows of the sample that are visited for each new one: as many times a fit goes through each of its rows.
 VISITS = 60
-# One vector in so many, and at least one, may be put elsewhere in a call.
-REPLACED = 50
+# One vector in so many, and at least one, may be added in a call, and as many be put elsewhere.
+CHANGED = 50
+# Standard errors by which the loss of the new rows must be lower with more vectors: by chance it is once in 700 calls.
+CERTAIN = 3.0
 # More rows by this factor since the last search are worth another one.
 GROWN = 2.0
 
@@ -68,7 +76,7 @@ def add(stream: Stream | None, block: Block, *, classify: bool) -> Stream:
 
 
 def joined(stream: Stream, block: Block) -> Sample:
-    """The sample, which stands for all rows so far, and behind it the new rows, each counted as one of its rows."""
+    """The sample, which stands for all rows before, and behind it the new rows, each counted as one of its rows."""
     old = stream.seen.standing_for_all()
     mean = float(old.weight.sum()) / old.n
     new = Sample(block.X, block.y, block.weight * mean / float(block.weight.mean()), block.numbers)
@@ -76,7 +84,13 @@ def joined(stream: Stream, block: Block) -> Sample:
 
 
 def updated(
-    f: KernelExpansion, wanted: Wanted, n_new: int, rng: np.random.Generator, n_threads: int
+    f: KernelExpansion,
+    wanted: Wanted,
+    n_new: int,
+    rng: np.random.Generator,
+    *,
+    fits: Callable[[KernelExpansion], bool] | None = None,
+    n_threads: int = 1,
 ) -> KernelExpansion:
     """The model after a call without a search.
 
@@ -86,28 +100,53 @@ def updated(
         The sample and behind it the new rows.
     n_new : int
         Number of the latter.
+    fits : callable or None
+        Whether a larger model is within the budget; None leaves the number of vectors as it is.
     """
 
     def judged(g: KernelExpansion) -> tuple[float, KernelExpansion]:
         g = solved(g, wanted, n_threads=n_threads)
         return objective(g, wanted, n_threads=n_threads), g
 
+    if not n_new or not f.n_vectors or not can_move(f, wanted):
+        return solved(f, wanted, n_threads=n_threads)
+    n_old, n_changed = len(wanted.Y) - n_new, max(1, f.n_vectors // CHANGED)
+    if fits is not None:
+        f = _grown(f, wanted, n_old, n_changed, rng, fits, n_threads)
     best = judged(f)
-    n_replaced = max(1, f.n_vectors // REPLACED)
-    other = replaced(best[1], wanted, n_replaced, rng, n_threads=n_threads)
-    if other is not best[1]:
+    if f.n_vectors > n_changed:
+        other = with_new_vectors(
+            best[1], wanted, n_changed, rng, n_kept=f.n_vectors - n_changed, n_threads=n_threads
+        )
         best = min(best, judged(other), key=_value)
-    n_old = len(wanted.Y) - n_new
     n_visited = VISITS * n_new
     visited = np.append(np.sort(rng.permutation(n_old)[:n_visited]), np.arange(n_old, len(wanted.Y)))
     n_epochs = max(1, round(n_visited / len(visited)))
     # Steps of a call add up like those of a random walk: by the time the new rows are as many as the sample has, the
     # model may have moved as far as a fit would move it.
-    rate = min(1.0, np.sqrt(n_new / n_old))
-    other = moved(
-        best[1], wanted.take(visited), rng, n_epochs=n_epochs, rate=float(rate), n_threads=n_threads
-    )
-    return best[1] if other is best[1] else min(best, judged(other), key=_value)[1]
+    rate = float(min(1.0, np.sqrt(n_new / n_old)))
+    other = moved(best[1], wanted.take(visited), rng, n_epochs=n_epochs, rate=rate, n_threads=n_threads)
+    return min(best, judged(other), key=_value)[1]
+
+
+def _grown(
+    f: KernelExpansion,
+    wanted: Wanted,
+    n_old: int,
+    n_more: int,
+    rng: np.random.Generator,
+    fits: Callable[[KernelExpansion], bool],
+    n_threads: int,
+) -> KernelExpansion:
+    """The model with more vectors where they are worth it: both are fitted to the sample and judged by the new rows."""
+    old, new = (wanted.take(rows) for rows in np.split(np.arange(len(wanted.Y)), [n_old]))
+    own = solved(f, old, n_threads=n_threads)
+    larger = with_new_vectors(own, old, n_more, rng, n_threads=n_threads)
+    if not fits(larger):
+        return f
+    larger = solved(larger, old, n_threads=n_threads)
+    gain = row_losses(own, new, n_threads=n_threads) - row_losses(larger, new, n_threads=n_threads)
+    return larger if gain.mean() > CERTAIN * gain.std() / np.sqrt(len(gain)) else f
 
 
 def _value(judged: tuple[float, KernelExpansion]) -> float:
