@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from slimsvm import CompactSVC, CompactSVR, load, save
+from slimsvm.budget import stored_bytes
 from slimsvm.chunks.sample import Size
 from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.losses import SquaredHinge
@@ -89,6 +90,16 @@ def test_a_region_that_appears_later_is_learnt(a_small_memory):
     assert model.n_vectors_ <= 8
     assert model.score(Z, z) > 0.85
     assert model.score(X[1200:], y[1200:]) > 0.75
+
+
+@pytest.mark.parametrize("number", ["float32", "int4"])
+def test_a_stream_keeps_its_budget_of_bytes(number, a_small_memory):
+    X, y = make_banana(900, random_state=0)
+    model = CompactSVC(max_bytes=60, number=number, metric="one", random_state=0)
+    for step, rows in enumerate(parts(900, 9)):
+        # the later, the farther: every part asks for more vectors
+        model.partial_fit(X[rows] + 6 * step, y[rows])
+        assert stored_bytes(model.expansion_, number) <= 60
 
 
 @pytest.mark.parametrize("metric", ["one", "per_feature", "linear"])

@@ -111,13 +111,15 @@ def can_move(f: KernelExpansion, wanted: Wanted) -> bool:
     return f.projection is not None or (isinstance(f.kernel, RBF) and dense)
 
 
-def solved(f: KernelExpansion, wanted: Wanted, *, n_threads: int = 1) -> KernelExpansion:
+def solved(
+    f: KernelExpansion, wanted: Wanted, *, max_iter: int = COEFFICIENT_ITERATIONS, n_threads: int = 1
+) -> KernelExpansion:
     """The model with the best coefficients for these rows."""
     k, dtype = wanted.Y.shape[1], f.coef.dtype
     coef, intercept = fit_coefficients(
         _blocks(f, wanted, n_threads), _among(f), wanted.Y, wanted.weights, wanted.loss,
         np.full(k, wanted.penalty), f.coef.astype(np.float64), f.intercept.astype(np.float64),
-        max_iter=COEFFICIENT_ITERATIONS,
+        max_iter=max_iter,
     )  # fmt: skip
     return replace(f, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
 

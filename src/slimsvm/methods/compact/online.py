@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_classifier
 
 from ...budget import stored_bytes
@@ -25,8 +26,10 @@ from .choice import PATH_FIELDS
 from .going_on import Wanted, as_expansion, go_on, solved
 from .observations import of_mean_one
 from .plan import LARGEST
-from .stream import Stream, add, joined, updated
+from .stream import CHANGED, Stream, add, joined, updated
 
+# Vectors that a call of partial_fit adds at the most.
+MOST_ADDED = LARGEST // CHANGED
 # Passes over the rows that go on from a given model.
 WARM_EPOCHS = 40
 
@@ -53,12 +56,18 @@ class GoesOn(FitsInChunks):
         middle = np.asarray(weight @ X / weight.sum()).ravel()
         return rounded(f, self.number, middle=middle).expansion
 
-    def _within_budget(self, f: KernelExpansion) -> bool:
-        """Whether a model is within the limits of vectors and bytes."""
-        size = stored_bytes(f, self.number or "float32")
-        return f.n_vectors <= (self.max_vectors or LARGEST) and (
-            self.max_bytes is None or size <= self.max_bytes
-        )
+    def _room(self, f: KernelExpansion) -> int:
+        """Vectors that may be added within the budget."""
+        if not f.n_vectors or self.max_latency_us is not None or sparse.issparse(f.vectors):
+            return 0
+        room = min(MOST_ADDED, (self.max_vectors or LARGEST) - f.n_vectors)
+        while self.max_bytes is not None and room > 0:
+            rows = np.arange(f.n_vectors + room) % f.n_vectors
+            larger = replace(f, vectors=f.vectors[rows], coef=f.coef[rows])
+            if stored_bytes(larger, self.number or "float32") <= self.max_bytes:
+                break
+            room -= 1
+        return max(0, room)
 
     # warm_start
 
@@ -187,8 +196,7 @@ class GoesOn(FitsInChunks):
             X, (Y - centre) / unit, weight / weight.mean(), loss, len(Y) / (self.C_ * total), max(total, float(len(Y)))
         )  # fmt: skip
         n_new = int(np.count_nonzero(rows >= sample.n - n_new))
-        fits = None if self.max_latency_us is not None else self._within_budget
-        found = updated(f, wanted, n_new, run.rng, fits=fits, n_threads=run.n_threads)
+        found = updated(f, wanted, n_new, run.rng, room=self._room(f), n_threads=run.n_threads)
         found = self._rounded(_in_units(found, unit, centre), X, weight)
         run.say(f"{count(stream.seen.n_rows, 'row')} so far: moved {count(found.n_vectors, 'vector')}")
         probability = getattr(self.readout_, "probability", None)

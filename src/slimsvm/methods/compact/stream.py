@@ -14,7 +14,6 @@ grow with the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from ...chunks.blocks import Block
 from ...chunks.sample import Sample, Size, Survey, joined_samples, merged_surveys, survey_of
 from ...expansion import KernelExpansion
+from ...rows import Array
 from .going_on import Wanted, can_move, moved, objective, row_losses, solved, with_new_vectors
 
 # The sample that is kept.
@@ -32,6 +32,8 @@ VISITS = 60
 CHANGED = 50
 # Standard errors by which the loss of the new rows must be lower with more vectors: by chance it is once in 700 calls.
 CERTAIN = 3.0
+# Iterations of L-BFGS for the coefficients, which begin where they were.
+ITERATIONS = 15
 # More rows by this factor since the last search are worth another one.
 GROWN = 2.0
 
@@ -89,7 +91,7 @@ def updated(
     n_new: int,
     rng: np.random.Generator,
     *,
-    fits: Callable[[KernelExpansion], bool] | None = None,
+    room: int = 0,
     n_threads: int = 1,
 ) -> KernelExpansion:
     """The model after a call without a search.
@@ -100,32 +102,32 @@ def updated(
         The sample and behind it the new rows.
     n_new : int
         Number of the latter.
-    fits : callable or None
-        Whether a larger model is within the budget; None leaves the number of vectors as it is.
+    room : int
+        Vectors that may be added.
     """
-
-    def judged(g: KernelExpansion) -> tuple[float, KernelExpansion]:
-        g = solved(g, wanted, n_threads=n_threads)
-        return objective(g, wanted, n_threads=n_threads), g
-
     if not n_new or not f.n_vectors or not can_move(f, wanted):
         return solved(f, wanted, n_threads=n_threads)
+
+    def judged(g: KernelExpansion) -> tuple[float, KernelExpansion]:
+        g = solved(g, wanted, max_iter=ITERATIONS, n_threads=n_threads)
+        return objective(g, wanted, n_threads=n_threads), g
+
     n_old, n_changed = len(wanted.Y) - n_new, max(1, f.n_vectors // CHANGED)
-    if fits is not None:
-        f = _grown(f, wanted, n_old, n_changed, rng, fits, n_threads)
+    n_visited = VISITS * n_new
+    old = np.sort(rng.permutation(n_old)[:n_visited])
+    visited = wanted.take(np.append(old, np.arange(n_old, len(wanted.Y))))
+    if room:
+        f = _grown(f, wanted, n_old, old, min(room, n_changed), rng, n_threads)
     best = judged(f)
     if f.n_vectors > n_changed:
-        other = with_new_vectors(
-            best[1], wanted, n_changed, rng, n_kept=f.n_vectors - n_changed, n_threads=n_threads
-        )
+        n_kept = f.n_vectors - n_changed
+        other = with_new_vectors(best[1], visited, n_changed, rng, n_kept=n_kept, n_threads=n_threads)
         best = min(best, judged(other), key=_value)
-    n_visited = VISITS * n_new
-    visited = np.append(np.sort(rng.permutation(n_old)[:n_visited]), np.arange(n_old, len(wanted.Y)))
-    n_epochs = max(1, round(n_visited / len(visited)))
     # Steps of a call add up like those of a random walk: by the time the new rows are as many as the sample has, the
     # model may have moved as far as a fit would move it.
     rate = float(min(1.0, np.sqrt(n_new / n_old)))
-    other = moved(best[1], wanted.take(visited), rng, n_epochs=n_epochs, rate=rate, n_threads=n_threads)
+    n_epochs = max(1, round(n_visited / len(visited.Y)))
+    other = moved(best[1], visited, rng, n_epochs=n_epochs, rate=rate, n_threads=n_threads)
     return min(best, judged(other), key=_value)[1]
 
 
@@ -133,18 +135,16 @@ def _grown(
     f: KernelExpansion,
     wanted: Wanted,
     n_old: int,
+    visited: Array,  # of the old rows
     n_more: int,
     rng: np.random.Generator,
-    fits: Callable[[KernelExpansion], bool],
     n_threads: int,
 ) -> KernelExpansion:
     """The model with more vectors where they are worth it: both are fitted to the sample and judged by the new rows."""
-    old, new = (wanted.take(rows) for rows in np.split(np.arange(len(wanted.Y)), [n_old]))
-    own = solved(f, old, n_threads=n_threads)
-    larger = with_new_vectors(own, old, n_more, rng, n_threads=n_threads)
-    if not fits(larger):
-        return f
-    larger = solved(larger, old, n_threads=n_threads)
+    before, new = (wanted.take(rows) for rows in np.split(np.arange(len(wanted.Y)), [n_old]))
+    own = solved(f, before, max_iter=ITERATIONS, n_threads=n_threads)
+    larger = with_new_vectors(own, wanted.take(visited), n_more, rng, n_threads=n_threads)
+    larger = solved(larger, before, max_iter=ITERATIONS, n_threads=n_threads)
     gain = row_losses(own, new, n_threads=n_threads) - row_losses(larger, new, n_threads=n_threads)
     return larger if gain.mean() > CERTAIN * gain.std() / np.sqrt(len(gain)) else f
 
