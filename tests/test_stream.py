@@ -131,6 +131,17 @@ def test_classes_that_come_one_after_the_other():
     assert (model.predict(X[names == "c"]) == "c").mean() > 0.95
 
 
+def test_rows_that_come_class_by_class_are_learnt_as_a_whole():
+    X, y = make_banana(1500, random_state=0)
+    T, t = make_banana(2000, random_state=1)
+    order = np.argsort(y, kind="stable")
+    whole = CompactSVC(max_vectors=8, metric="one", random_state=0).fit(X, y)
+    model = CompactSVC(max_vectors=8, metric="one", random_state=0)
+    for rows in np.array_split(order, 20):
+        model.partial_fit(X[rows], y[rows], classes=[-1, 1])
+    assert model.score(T, t) > whole.score(T, t) - 0.03
+
+
 def test_what_is_wrong_with_a_part_is_said():
     X, y = make_banana(200, random_state=0)
     model = CompactSVC(max_vectors=4, metric="one", random_state=0)

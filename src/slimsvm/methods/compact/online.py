@@ -121,9 +121,9 @@ class GoesOn(FitsInChunks):
             every = self._every_class(classes, stream, first=before is None) if classify else None
             run = Run(self, progress, every)
             if classify and len(stream.seen.labels) == 1:
-                trained, stream = self._constant(stream, every), replace(stream, n_searched=0)
+                trained = self._constant(stream, every)
             elif stream.needs_search:
-                trained, stream = self._searched(stream, every, progress), stream.searched()
+                trained, stream = self._searched(stream, every, progress), stream.after_search()
             else:
                 assert before is not None  # the first call searches
                 trained = self._updated(stream, joined(before, block), block.n, every, run)

@@ -1,7 +1,8 @@
 """`partial_fit`: one chunk after the other, with a sample of all rows so far to remember them by.
 
-While all rows fit into the sample the model is searched for anew each time they have doubled, and whenever a class is
-seen for the first time. In between, and for ever after, a chunk changes it step by step:
+The model is searched for anew each time the rows of the sample have doubled, and for the last time when it is full;
+also when a class is seen for the first time or has grown fourfold since. In between, and for ever after, a chunk
+changes it step by step:
 
 1. vectors are added, within the budget, if the new rows, which have taught neither model anything yet, prove it right;
 2. coefficients are solved for on the sample and the new rows;
@@ -14,7 +15,7 @@ grow with the number of rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,8 +35,9 @@ CHANGED = 50
 CERTAIN = 3.0
 # Iterations of L-BFGS for the coefficients, which begin where they were.
 ITERATIONS = 15
-# More rows by this factor since the last search are worth another one.
-GROWN = 2.0
+# More rows by this factor since the last search are worth another one; for the sake of one class it is the square. A
+# class of fewer rows than these counts as having so many.
+GROWN, FEW = 2.0, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,35 +48,43 @@ class Stream:
     ----------
     seen : Survey
         Number of rows, classes and their weights, and the sample.
-    n_searched : int
-        Rows of the sample when the model was last searched for.
+    searched : array of shape (n_classes,) or (1,)
+        Rows of the sample, by class, when the model was last searched for; empty before.
     whole : bool
         Whether it was the whole then.
     """
 
     seen: Survey
-    n_searched: int = 0
+    searched: Array = field(default_factory=lambda: np.empty(0))
     whole: bool = True
 
     @property
     def needs_search(self) -> bool:
         """Whether the model is to be searched for anew."""
-        grown = self.seen.sample.n >= GROWN * self.n_searched
-        return grown or (self.whole and not self.seen.is_whole)
+        now, before = self._rows(), self.searched
+        if len(now) != len(before) or (self.whole and not self.seen.is_whole):
+            return True
+        classes = now >= GROWN**2 * np.maximum(before, FEW)
+        return bool(now.sum() >= GROWN * before.sum() or classes.any())
 
-    def searched(self) -> Stream:
+    def after_search(self) -> Stream:
         """After a search."""
-        return replace(self, n_searched=self.seen.sample.n, whole=self.seen.is_whole)
+        return replace(self, searched=self._rows(), whole=self.seen.is_whole)
+
+    def _rows(self) -> Array:
+        """Rows of the sample, by class."""
+        sample, labels = self.seen.sample, self.seen.labels
+        if not len(labels):
+            return np.array([sample.n])
+        return np.bincount(np.searchsorted(labels, sample.y), minlength=len(labels))
 
 
 def add(stream: Stream | None, block: Block, *, classify: bool) -> Stream:
-    """The stream with a chunk more; a new class asks for a new search."""
+    """The stream with a chunk more."""
     own = survey_of(REPLAYED, block, classify=classify)
     if stream is None:
         return Stream(own)
-    seen = merged_surveys(REPLAYED, stream.seen, own, classify=classify)
-    known = len(seen.labels) == len(stream.seen.labels)
-    return replace(stream, seen=seen, n_searched=stream.n_searched if known else 0)
+    return replace(stream, seen=merged_surveys(REPLAYED, stream.seen, own, classify=classify))
 
 
 def joined(stream: Stream, block: Block) -> Sample:
