@@ -1,7 +1,7 @@
 """Everything a release needs, tried: `make release-check`.
 
-Builds the source distribution and looks at what is in it; builds wheels from it alone, one for each Python that needs its
-own; repairs them for other Linux systems; installs each into fresh environments outside the source tree, and runs
+Builds the source distribution and looks at what is in it; builds wheels from it alone, one for each Python that needs
+its own; repairs them for other Linux systems; installs each into fresh environments outside the source tree, and runs
 `smoke.py` and a fast part of the tests there. What can be uploaded is then in dist/.
 """
 
@@ -162,9 +162,8 @@ def check(installed: Path, python: str, tests: Path, work: Path) -> None:
         python, work.with_name(f"{work.name}-tests"), [f"slimsvm[cli] @ {installed.as_uri()}", *TEST_PACKAGES]
     )
     files = [tests / "tests" / f"test_{name}.py" for name in FAST_TESTS]
-    out = environment.run(
-        "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", tests / "pyproject.toml", *files
-    )  # fmt: skip
+    options = ["-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", tests / "pyproject.toml"]
+    out = environment.run("python", "-m", "pytest", *options, *files)
     say("  " + out.strip().splitlines()[-1])
 
 

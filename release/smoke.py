@@ -1,7 +1,7 @@
 """An installed slimsvm does what it is for: fits, saves, loads, exports, answers at the command line.
 
-Run it with the Python of an environment that has `slimsvm[cli]` and nothing else of ours. It says what it found, and fails
-loudly. The wheels of every platform are tested by it.
+Run it with the Python of an environment that has `slimsvm[cli]` and nothing else of ours. It says what it found, and
+fails loudly. The wheels of every platform are tested by it.
 """
 
 from __future__ import annotations

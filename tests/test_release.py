@@ -14,14 +14,14 @@ import pytest
 import slimsvm
 from slimsvm import _core
 
+# at the end: no script may hide a module of the same name
+sys.path.append(str(Path(__file__).parents[1] / "release"))
+
+import tag
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "slimsvm"
 WORKFLOWS = ROOT / ".github" / "workflows"
-
-# at the end: no script may hide a module of the same name
-sys.path.append(str(ROOT / "release"))
-
-import tag
 
 
 def text(name):
@@ -112,7 +112,7 @@ def test_a_tag_is_one_of_a_release_only_if_everything_agrees():
     assert tag.problems("v0.1.0rc1", "0.1.0rc1", "0.1.0rc1", changes.replace("0]", "0rc1]")) == []
     wrong = {
         "the tag": ("v0.1.1", "0.1.0", "0.1.0", changes),
-        "is not the version of a release": ("v0.1.0.dev0", "0.1.0.dev0", "0.1.0.dev0", changes.replace("0]", "0.dev0]")),
+        "is not the version of a release": ("v0.1.0.dev0", *2 * ["0.1.0.dev0"], changes.replace("0]", "0.dev0]")),
         "CITATION": ("v0.1.0", "0.1.0", "0.1.0.dev0", changes),
         "CHANGELOG": ("v0.1.0", "0.1.0", "0.1.0", changes.replace("[0.1.0] - 2026-12-01", "[Unreleased]")),
     }  # fmt: skip

@@ -1,6 +1,7 @@
-// The core without Python, against plain loops in double precision: for processors that Python is not there for, run
-// in an emulator (`make qemu`). Prints the sets of the machine and what was compared; ends with 1 at the first
-// difference. An argument is the name of the set that must have been chosen.
+// The core without Python, against plain loops in double precision: for processors that Python is
+// not there for, run in an emulator (`make qemu`). Prints the sets of the machine and what was
+// compared; ends with 1 at the first difference. An argument is the name of the set that must have
+// been chosen.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
