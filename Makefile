@@ -144,7 +144,8 @@ qemu: $(VENV)/build-tools
 	$(BIN)/ninja -C build/check/aarch64
 	qemu-aarch64 -L /usr/aarch64-linux-gnu build/check/aarch64/core_check baseline
 	qemu-x86_64 -cpu qemu64 build/check/x86_64/core_check baseline
-	qemu-x86_64 -cpu Haswell build/check/x86_64/core_check avx2
+	qemu-x86_64 -cpu max,-fma build/check/x86_64/core_check baseline
+	qemu-x86_64 -cpu max build/check/x86_64/core_check avx2
 
 clean:
 	rm -rf $(VENV) build dist docs/api docs/gallery
