@@ -61,8 +61,9 @@ def check_command_line(folder: Path) -> None:
     command = str(Path(sysconfig.get_path("scripts")) / "slimsvm")
 
     def run(*words: str) -> str:
+        # what a command writes to a pipe has the encoding of the system
         done = subprocess.run(
-            words, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=600
+            words, cwd=folder, capture_output=True, text=True, errors="replace", timeout=600
         )
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout
