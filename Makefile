@@ -20,7 +20,7 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-.PHONY: demo test hard lint format docs bench bench-full asan wheel clean \
+.PHONY: demo test hard lint format docs bench bench-full asan wheel release-check qemu clean \
   papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
 $(BIN)/python:
@@ -70,13 +70,15 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp
+	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp cpp/check/*.cpp
 	$(BIN)/codespell .
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/*.cpp cpp/*.hpp
+	$(BIN)/clang-format -i cpp/*.cpp cpp/*.hpp cpp/check/*.cpp
 
 # The site, into build/docs; a warning is an error. It runs the examples, which takes a minute.
 docs: $(VENV)/installed-docs
@@ -125,6 +127,25 @@ asan:
 
 wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# What a release uploads, built, installed into fresh environments and tried; it is then in dist/.
+release-check: $(BIN)/python
+	$(BIN)/python release/check.py
+
+# The core for processors that are not here, against plain loops: ARM with 64 bits, x86-64 without AVX and with AVX2.
+# Debian: apt-get install g++-aarch64-linux-gnu qemu-user
+CHECK = $(BIN)/cmake -S . -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DSLIMSVM_CHECK=ON -B build/check
+
+qemu: $(VENV)/build-tools
+	$(CHECK)/x86_64
+	$(BIN)/ninja -C build/check/x86_64
+	$(CHECK)/aarch64 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
+	$(BIN)/ninja -C build/check/aarch64
+	qemu-aarch64 -L /usr/aarch64-linux-gnu build/check/aarch64/core_check baseline
+	qemu-x86_64 -cpu qemu64 build/check/x86_64/core_check baseline
+	qemu-x86_64 -cpu max,-fma build/check/x86_64/core_check baseline
+	qemu-x86_64 -cpu max build/check/x86_64/core_check avx2
 
 clean:
 	rm -rf $(VENV) build dist docs/api docs/gallery

@@ -7,6 +7,10 @@
 #include <new>
 #include <stdexcept>
 
+#ifdef SLIMSVM_X86
+#include "processor.hpp"
+#endif
+
 namespace slimsvm {
 namespace {
 
@@ -95,12 +99,9 @@ void evaluate_many(Job<T> job, const Table<T>& use, int n_threads, Progress& pro
 std::vector<const InstructionSet*> available_instruction_sets() {
   std::vector<const InstructionSet*> sets{&baseline::instruction_set};
 #ifdef SLIMSVM_X86
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    sets.push_back(&avx2::instruction_set);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    sets.push_back(&avx512::instruction_set);
+  const Processor processor;
+  if (processor.avx2) sets.push_back(&avx2::instruction_set);
+  if (processor.avx512) sets.push_back(&avx512::instruction_set);
 #endif
   return sets;
 }
@@ -133,14 +134,15 @@ bool evaluate(Job<T> job, const double* widths, int n_threads, Interrupted inter
   job.all_wide = !fits<T>(job.gamma) || !fits<T>(job.coef0);
   auto wide_scale = allocate<double>(distances ? 2 * job.d : 0);
   if (distances) {
-    T* scale = reinterpret_cast<T*>(wide_scale.get() + job.d);
+    double* wide = wide_scale.get();
+    T* scale = reinterpret_cast<T*>(wide + job.d);
     for (Index j = 0; j < job.d; ++j) {
-      wide_scale[j] = job.kind == Kind::rbf ? std::sqrt(widths[j]) : widths[j];
-      scale[j] = static_cast<T>(wide_scale[j]);
-      if (!fits<T>(wide_scale[j])) job.all_wide = true;
+      wide[j] = job.kind == Kind::rbf ? std::sqrt(widths[j]) : widths[j];
+      scale[j] = static_cast<T>(wide[j]);
+      if (!fits<T>(wide[j])) job.all_wide = true;
     }
     job.scale = scale;
-    job.wide_scale = wide_scale.get();
+    job.wide_scale = wide;
   }
   Progress progress(interrupted);
   const Table<T>& use = table<T>();

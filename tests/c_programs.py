@@ -17,6 +17,9 @@ from slimsvm.readout import DensityReadout, FeaturesReadout, InlierReadout, Valu
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
 C99 = ["gcc", "-std=c99", *STRICT]
 CPP = ["g++", "-x", "c++", *STRICT]
+AARCH64 = ["aarch64-linux-gnu-gcc", "-static", "-std=c99", *STRICT]
+# What runs the programs of a compiler for another processor.
+EMULATORS = {"aarch64-linux-gnu-gcc": ["qemu-aarch64"]}
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
@@ -90,7 +93,9 @@ static void run_{name}(void) {{
 
 def run(headers: list[CHeader], rows: list[Any], folder: Path, command: list[str]) -> list[Answers]:
     """Compile headers into one program and give each its rows."""
-    tool(command[0])
+    emulator = EMULATORS.get(command[0], [])
+    for name in (command[0], *emulator):
+        tool(name)
     defines = "".join(f"#define {header.name.upper()}_SELFTEST\n" for header in headers)
     includes = "".join(f'#include "{header.name}.h"\n' for header in headers)
     for header in headers:
@@ -105,7 +110,7 @@ def run(headers: list[CHeader], rows: list[Any], folder: Path, command: list[str
         np.int32(len(each)).tobytes() + np.ascontiguousarray(each, dtype=np.float64).tobytes()
         for each in rows
     )
-    done = subprocess.run([str(program)], input=sent, capture_output=True, timeout=300)
+    done = subprocess.run([*emulator, str(program)], input=sent, capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr.decode()[:3000]
     return list(parsed(headers, rows, np.frombuffer(done.stdout)))
 

@@ -332,6 +332,18 @@ def test_rows_far_from_the_origin(tmp_path):
     answered(headers, rows, tmp_path, [*c_programs.C99, "-O0", *c_programs.SANITIZED])
 
 
+def test_headers_answer_on_a_64_bit_arm(tmp_path):
+    cases = [made_model(i, readout, rank=3 if i % 2 else None) for i, readout in enumerate(READOUTS)]
+    cases += [
+        made_model(30 + i, "largest", kernel=kernel, offset=1e4 if i % 2 else 0.0)
+        for i, kernel in enumerate(("widths", "laplacian", "linear", "poly", "sigmoid"))
+    ]
+    headers, rows = made_headers(cases)
+    # GNU's C, optimised, contracts products and sums
+    options = ["-std=gnu11", "-O2"] if HARD else ["-O0"]
+    answered(headers, rows, tmp_path, [*c_programs.AARCH64, *options])
+
+
 def test_very_narrow_and_very_wide_kernels(tmp_path):
     headers, rows = made_headers(
         [made_model(1, "sign", kernel="narrow"), made_model(2, "sign", kernel="wide")]

@@ -242,7 +242,7 @@ def _left_of_group() -> float:
 
 def _text(path: str) -> str:
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8") as file:
             return file.read()
     except OSError:
         return ""

@@ -164,8 +164,8 @@ def page_environment() -> Any:
 def _scripts(live: Live | None) -> dict[str, Any]:
     """Style, script and data of the page, and the policy that allows these and nothing else."""
     palette = "".join(f"--c{k}:{colour};" for k, colour in enumerate(COLOURS))
-    style = f":root{{{palette}}}\n{(TEMPLATES / 'style.css').read_text()}"
-    code = (TEMPLATES / "page.js").read_text()
+    style = f":root{{{palette}}}\n{(TEMPLATES / 'style.css').read_text(encoding='utf-8')}"
+    code = (TEMPLATES / "page.js").read_text(encoding="utf-8")
     script = f'"use strict";\nconst model = {live.script if live else "null"};\n{code}'
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
