@@ -191,9 +191,11 @@ def _rows(lines: Iterable[tuple[int, str]], source: str, separator: str) -> Iter
 
 def _names(top: list[str], source: str, line: int) -> tuple[str, ...]:
     names = [cell.strip() or f"column {j + 1}" for j, cell in enumerate(top)]
-    twice = next((name for j, name in enumerate(names) if name in names[:j]), None)
-    if twice is not None:
-        raise wrong(source, line, f"two columns have the name {twice!r}: give each a name of its own.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise wrong(source, line, f"two columns have the name {name[:60]!r}: give each a name of its own.")
+        seen.add(name)
     return tuple(names)
 
 

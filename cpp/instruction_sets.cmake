@@ -1,0 +1,26 @@
+# The core once for each instruction set, as object libraries; sets SLIMSVM_OBJECTS and SLIMSVM_X86. Whoever includes
+# this may have set SLIMSVM_OPTIMISE to another level than -O3.
+set(SLIMSVM_WARNINGS -Wall -Wextra -Wconversion -Wsign-conversion -Werror=return-type)
+if(NOT DEFINED SLIMSVM_OPTIMISE)
+  set(SLIMSVM_OPTIMISE -O3)
+endif()
+
+# No fast-math: NaN must stay NaN and sums keep their order; contraction to fused multiply-add is allowed.
+function(slimsvm_instruction_set name)
+  list(TRANSFORM SLIMSVM_PER_SET PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/ OUTPUT_VARIABLE sources)
+  add_library(core_${name} OBJECT ${sources})
+  target_compile_definitions(core_${name} PRIVATE SLIMSVM_ISA=${name})
+  target_compile_options(core_${name} PRIVATE ${SLIMSVM_OPTIMISE} -ffp-contract=fast -Wno-psabi ${SLIMSVM_WARNINGS}
+                         ${ARGN})
+  set_target_properties(core_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+endfunction()
+
+set(SLIMSVM_PER_SET expansion.cpp active_set.cpp box_cd.cpp pair_cd.cpp refine.cpp scaled_hinge.cpp)
+slimsvm_instruction_set(baseline)
+set(SLIMSVM_OBJECTS $<TARGET_OBJECTS:core_baseline>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+  slimsvm_instruction_set(avx2 -mavx2 -mfma)
+  slimsvm_instruction_set(avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+  list(APPEND SLIMSVM_OBJECTS $<TARGET_OBJECTS:core_avx2> $<TARGET_OBJECTS:core_avx512>)
+  set(SLIMSVM_X86 ON)
+endif()
