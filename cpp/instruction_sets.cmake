@@ -1,5 +1,5 @@
 # The core once for each instruction set, as object libraries; sets SLIMSVM_OBJECTS and SLIMSVM_X86. Whoever includes
-# this may have set SLIMSVM_OPTIMISE to another level than -O3.
+# this may have set SLIMSVM_OPTIMISE to another level than -O3, and SLIMSVM_BASELINE_ONLY.
 set(SLIMSVM_WARNINGS -Wall -Wextra -Wconversion -Wsign-conversion -Werror=return-type)
 if(NOT DEFINED SLIMSVM_OPTIMISE)
   set(SLIMSVM_OPTIMISE -O3)
@@ -18,7 +18,7 @@ endfunction()
 set(SLIMSVM_PER_SET expansion.cpp active_set.cpp box_cd.cpp pair_cd.cpp refine.cpp scaled_hinge.cpp)
 slimsvm_instruction_set(baseline)
 set(SLIMSVM_OBJECTS $<TARGET_OBJECTS:core_baseline>)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+if(NOT SLIMSVM_BASELINE_ONLY AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   slimsvm_instruction_set(avx2 -mavx2 -mfma)
   slimsvm_instruction_set(avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
   list(APPEND SLIMSVM_OBJECTS $<TARGET_OBJECTS:core_avx2> $<TARGET_OBJECTS:core_avx512>)

@@ -15,8 +15,9 @@ import atheris
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
-import file_attacks as attacks  # noqa: E402
 import readers  # noqa: E402
+
+import file_attacks as attacks  # noqa: E402
 
 
 def follow(package: str) -> int:
@@ -26,7 +27,11 @@ def follow(package: str) -> int:
     def of(value: object) -> None:
         value = getattr(value, "fget", value) if isinstance(value, property) else value
         value = inspect.unwrap(getattr(value, "__func__", value))
-        if inspect.isfunction(value) and value.__module__.partition(".")[0] == package and id(value) not in seen:
+        if (
+            inspect.isfunction(value)
+            and value.__module__.partition(".")[0] == package
+            and id(value) not in seen
+        ):
             seen.add(id(value))
             atheris.instrument_func(value)
 

@@ -59,9 +59,7 @@ def bounded(data: bytes) -> Iterator[None]:
         if not tracing:
             tracemalloc.stop()
     promise(seconds < MOST_SECONDS, f"{len(data)} bytes took {seconds:.1f} s")
-    promise(
-        taken < LEAST_BYTES + MANY_TIMES * len(data), f"{len(data)} bytes took {taken} bytes of memory"
-    )
+    promise(taken < LEAST_BYTES + MANY_TIMES * len(data), f"{len(data)} bytes took {taken} bytes of memory")
 
 
 def outcome(read: Callable[[], Any], data: bytes, refusal: type[Exception]) -> Any:
@@ -157,7 +155,10 @@ def check_table(data: bytes) -> None:
         if values.dtype.kind == "f":
             promise(not np.isinf(values).any(), f"an infinite number in {name!r}")
         else:
-            promise(all(cell is None or isinstance(cell, str) for cell in values), f"{name!r} is no column of texts")
+            promise(
+                all(cell is None or isinstance(cell, str) for cell in values),
+                f"{name!r} is no column of texts",
+            )
     if len(table.names) > 1 and options["header"] is not False:
         _check_written(table, options)
 
@@ -168,9 +169,7 @@ def _check_written(table: Any, options: dict[str, Any]) -> None:
     writer = csv.writer(text, quoting=csv.QUOTE_ALL)
     writer.writerow(table.names)
     for cells in zip(*table.values, strict=True):
-        writer.writerow(
-            ["" if cell is None or cell != cell else cell if isinstance(cell, str) else repr(float(cell)) for cell in cells]
-        )
+        writer.writerow([_written(cell) for cell in cells])
     told = tuple(name for name in options.get("categorical", ()) if name in table.names)
     again = read_delimited(
         io.BytesIO(text.getvalue().encode()), "the file", separator=",", header=True, missing=options["missing"],
@@ -181,8 +180,17 @@ def _check_written(table: Any, options: dict[str, Any]) -> None:
         known = one == one if one.dtype.kind == "f" else np.array([cell is not None for cell in one])
         if not known.any():
             continue  # numbers or texts: nobody can tell
-        same = np.array_equal(one, other, equal_nan=True) if one.dtype.kind == "f" else list(one) == list(other)
+        same = (
+            np.array_equal(one, other, equal_nan=True) if one.dtype.kind == "f" else list(one) == list(other)
+        )
         promise(bool(same), f"column {name!r} is another when written and read again")
+
+
+def _written(cell: Any) -> str:
+    """A cell as text, a missing one as none."""
+    if isinstance(cell, str):
+        return cell
+    return "" if cell is None or cell != cell else repr(float(cell))
 
 
 def _check_saved(model: Any) -> None:
@@ -190,7 +198,9 @@ def _check_saved(model: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         content = content_for(model)  # loads it once and compares
-        promise(content_for(estimator_from(content, "the file")) == content, "saved again, it is another file")
+        promise(
+            content_for(estimator_from(content, "the file")) == content, "saved again, it is another file"
+        )
 
 
 @contextmanager

@@ -95,7 +95,9 @@ def installed_atheris() -> str | None:
     if (folder / "atheris").exists():
         return None
     uv = shutil.which("uv")
-    pip = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
+    pip = (
+        [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
+    )
     try:
         run([*pip, "--quiet", "--target", str(folder), "atheris>=3"])
     except (OSError, subprocess.CalledProcessError):
@@ -133,7 +135,9 @@ def fuzz(name: str, seconds: int) -> Run:
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     log = BUILD / f"{name}.log"
     with log.open("w", encoding="utf-8") as file:
-        subprocess.run(command, env=environment, stdout=file, stderr=subprocess.STDOUT, cwd=BUILD, check=False)
+        subprocess.run(
+            command, env=environment, stdout=file, stderr=subprocess.STDOUT, cwd=BUILD, check=False
+        )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     text = log.read_text(encoding="utf-8", errors="replace")
     tried = [int(n) for n in re.findall(r"^stat::number_of_executed_units: *(\d+)", text, re.M)]
@@ -162,9 +166,10 @@ def write(runs: list[Run]) -> None:
     lines = [
         "# Fuzzing",
         "",
-        "`make fuzz` wrote this page; `tests/fuzz/README.md` says what each harness promises. The core runs under the",
-        "address and undefined-behaviour sanitizers; its coverage counts edges of the machine code, that of the readers",
-        "branches of the Python code. Other work ran on the machine at the same time: see the seconds of the processor.",
+        "`make fuzz` wrote this page; `tests/fuzz/README.md` says what each harness promises. The core runs under",
+        "the address and undefined-behaviour sanitizers; its coverage counts edges of the machine code, that of the",
+        "readers branches of the Python code. Where other work ran on the machine at the same time, the seconds of",
+        "the processor are fewer than those on the clock.",
         "",
         HEADER,
         "|" + "---|" * (HEADER.count("|") - 1),

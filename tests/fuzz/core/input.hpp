@@ -1,5 +1,5 @@
-// What the harnesses of the core share: numbers and arrays out of the fuzzer's bytes, and the end of
-// a run that broke a promise.
+// What the harnesses of the core share: numbers and arrays out of the fuzzer's bytes, and the end
+// of a run that broke a promise.
 #pragma once
 
 #include <cmath>
@@ -56,9 +56,9 @@ class Input {
 
   // Small numbers, those that are known for trouble, and any bits at all.
   double number() {
-    static const double special[] = {0.0,    -0.0,    1.0,     -1.0,   1e-8,   1e8,    -1e8,   1e-40,
-                                     1e19,   -9999.0, 3e38,    -3e38,  1e-150, 1e150,  1e200,  -1e200,
-                                     1e-310, 1e-320,  1.7e308, 0.5,    2.0,    1e-3,   1e3,    1e5};
+    static const double special[] = {0.0,    -0.0,    1.0,     -1.0,  1e-8,   1e8,   -1e8,  1e-40,
+                                     1e19,   -9999.0, 3e38,    -3e38, 1e-150, 1e150, 1e200, -1e200,
+                                     1e-310, 1e-320,  1.7e308, 0.5,   2.0,    1e-3,  1e3,   1e5};
     const unsigned code = byte();
     if (code < 128) return (static_cast<double>(code) - 64.0) / 16.0;
     if (code < 224) return special[code % (sizeof special / sizeof special[0])];

@@ -39,7 +39,8 @@ class Case {
   bool distances() const { return kind == Kind::rbf || kind == Kind::laplacian; }
 
   // The outputs (or, for no outputs, kernel values) of `count` rows from `first` on.
-  Exactly<T> run(Index first, Index count, bool gram, int threads, int* not_finite = nullptr) const {
+  Exactly<T> run(Index first, Index count, bool gram, int threads,
+                 int* not_finite = nullptr) const {
     Exactly<T> rows(count * d), out(count * (gram ? m : k));
     for (Index i = 0; i < count * d; ++i) rows[i] = X[first * d + i];
     Job<T> job{};
@@ -117,7 +118,8 @@ class Case {
       if (!(want.largest < most) || !(std::abs(want.value) + want.error < top)) continue;
       const Real got = block[i * m + v];
       PROMISE(std::abs(got - want.value) <= want.error,
-              "kernel %d, float%d, row %lld, vector %lld of %lld: %.17Lg instead of %.17Lg, may be off by %Lg",
+              "kernel %d, float%d, row %lld, vector %lld of %lld: %.17Lg instead of %.17Lg, may be "
+              "off by %Lg",
               static_cast<int>(kind), static_cast<int>(8 * sizeof(T)), static_cast<long long>(i),
               static_cast<long long>(v), static_cast<long long>(m), got, want.value, want.error);
     }
@@ -125,10 +127,12 @@ class Case {
       const auto at = static_cast<std::size_t>(o);
       const Real b = intercept[o], size = sizes[at] + std::abs(b);
       if (!(largest < most) || !(size < top) || !(largest * size < most)) continue;
-      const Real error = errors[at] + eps * static_cast<Real>(m + 8) * size + 8 * least * static_cast<Real>(m + 1);
+      const Real error =
+          errors[at] + eps * static_cast<Real>(m + 8) * size + 8 * least * static_cast<Real>(m + 1);
       const Real got = out[i * k + o], want = sums[at] + b;
       PROMISE(std::abs(got - want) <= error,
-              "kernel %d, float%d, row %lld of %lld, output %lld: %.17Lg instead of %.17Lg, may be off by %Lg",
+              "kernel %d, float%d, row %lld of %lld, output %lld: %.17Lg instead of %.17Lg, may be "
+              "off by %Lg",
               static_cast<int>(kind), static_cast<int>(8 * sizeof(T)), static_cast<long long>(i),
               static_cast<long long>(n), static_cast<long long>(o), got, want, error);
     }
@@ -155,11 +159,13 @@ class Case {
       if (distances() || !is_finite_row(i)) continue;
       const Exactly<T> alone = run(i, 1, false, 1), row = run(i, 1, true, 1);
       for (Index o = 0; o < k; ++o)
-        PROMISE(same(alone[o], out[i * k + o]), "kernel %d: row %lld alone gives %.17g, among %lld %.17g",
-                static_cast<int>(kind), static_cast<long long>(i), static_cast<double>(alone[o]),
-                static_cast<long long>(n), static_cast<double>(out[i * k + o]));
+        PROMISE(same(alone[o], out[i * k + o]),
+                "kernel %d: row %lld alone gives %.17g, among %lld %.17g", static_cast<int>(kind),
+                static_cast<long long>(i), static_cast<double>(alone[o]), static_cast<long long>(n),
+                static_cast<double>(out[i * k + o]));
       for (Index v = 0; v < m; ++v)
-        PROMISE(same(row[v], block[i * m + v]), "kernel %d: value of row %lld alone is %.17g, among %lld %.17g",
+        PROMISE(same(row[v], block[i * m + v]),
+                "kernel %d: value of row %lld alone is %.17g, among %lld %.17g",
                 static_cast<int>(kind), static_cast<long long>(i), static_cast<double>(row[v]),
                 static_cast<long long>(n), static_cast<double>(block[i * m + v]));
     }

@@ -32,7 +32,8 @@ Real loss_of(const Problem& problem, Real y, Real f) {
   switch (problem.loss) {
     case RefineLoss::rounded_hinge: return rounded(std::max(Real(0), 1 + h - y * f));
     case RefineLoss::squared_hinge: return std::pow(std::max(Real(0), 1 - y * f), Real(2)) / 2;
-    case RefineLoss::insensitive: return rounded(std::max(Real(0), std::abs(f - y) - problem.epsilon + h));
+    case RefineLoss::insensitive:
+      return rounded(std::max(Real(0), std::abs(f - y) - problem.epsilon + h));
     case RefineLoss::squared: break;
   }
   return (f - y) * (f - y) / 2;
@@ -47,16 +48,19 @@ Real objective(const Problem& problem, const Model& model, Real& size) {
     for (Index i = 0; i < problem.m; ++i)
       for (Index j = 0; j < problem.m; ++j) {
         const Real both = Real(model.coef[i * problem.k + o]) * model.coef[j * problem.k + o];
-        const Real part = both * kernel(problem, model, &model.vectors[i * problem.d], &model.vectors[j * problem.d]);
+        const Real part = both * kernel(problem, model, &model.vectors[i * problem.d],
+                                        &model.vectors[j * problem.d]);
         norm += part;
         size += problem.penalty[o] / 2 * std::abs(part);
       }
     value += problem.penalty[o] / 2 * norm;
     for (Index i = 0; i < problem.n; ++i) {
-      Real f = model.intercept[o], reach = std::abs(f) + std::abs(Real(problem.Y[i * problem.k + o])) + 1;
+      Real f = model.intercept[o],
+           reach = std::abs(f) + std::abs(Real(problem.Y[i * problem.k + o])) + 1;
       for (Index j = 0; j < problem.m; ++j) {
         const Real part =
-            model.coef[j * problem.k + o] * kernel(problem, model, &problem.X[i * problem.d], &model.vectors[j * problem.d]);
+            model.coef[j * problem.k + o] *
+            kernel(problem, model, &problem.X[i * problem.d], &model.vectors[j * problem.d]);
         f += part;
         reach += std::abs(part);
       }
@@ -80,25 +84,39 @@ void check(Input& in) {
   const auto loss = static_cast<RefineLoss>(in.byte() % 4);
   const auto widths = d > 0 ? static_cast<Widths>(in.byte() % 3) : Widths::fixed;
   const bool eliminate = loss == RefineLoss::squared && in.flag();
-  Problem problem{n, d, m, k, loss, in.flag() ? 0.5 : 1e-3, in.flag() ? 0.1 : 0.0,
-                  in.array<double>(n * d, true, tame), in.array<double>(n * k, true, tame),
-                  in.array<double>(n * k, true, tame), in.array<double>(k, true, tame), Exactly<double>(m * m)};
+  Problem problem{n,
+                  d,
+                  m,
+                  k,
+                  loss,
+                  in.flag() ? 0.5 : 1e-3,
+                  in.flag() ? 0.1 : 0.0,
+                  in.array<double>(n * d, true, tame),
+                  in.array<double>(n * k, true, tame),
+                  in.array<double>(n * k, true, tame),
+                  in.array<double>(k, true, tame),
+                  Exactly<double>(m * m)};
   const double least = in.flag() ? 1e-6 : 1e-2;
   for (Index i = 0; i < n * k; ++i) {
     double& y = problem.Y[i];
-    if (loss == RefineLoss::rounded_hinge || loss == RefineLoss::squared_hinge) y = y < 0 ? -1.0 : 1.0;
+    if (loss == RefineLoss::rounded_hinge || loss == RefineLoss::squared_hinge)
+      y = y < 0 ? -1.0 : 1.0;
     problem.weights[i] = std::abs(eliminate ? problem.weights[i / k * k] : problem.weights[i]);
   }
-  for (Index o = 0; o < k; ++o) problem.penalty[o] = std::abs(problem.penalty[eliminate ? 0 : o]) + least;
-  Model model{in.array<double>(m * d, true, tame), in.array<double>(m * k, true, tame), in.array<double>(k, true, tame),
-              in.array<double>(d, true, tame)};
+  for (Index o = 0; o < k; ++o)
+    problem.penalty[o] = std::abs(problem.penalty[eliminate ? 0 : o]) + least;
+  Model model{in.array<double>(m * d, true, tame), in.array<double>(m * k, true, tame),
+              in.array<double>(k, true, tame), in.array<double>(d, true, tame)};
   for (Index c = 0; c < d; ++c) model.log_widths[c] = std::fmod(model.log_widths[c], 8.0);
   // the Cholesky factor of the kernel matrix, with a ridge that keeps it well off zero
   for (Index i = 0; i < m; ++i)
     for (Index j = 0; j <= i; ++j) {
-      Real rest = kernel(problem, model, &model.vectors[i * d], &model.vectors[j * d]) + (i == j ? 1e-3L : 0.0L);
-      for (Index c = 0; c < j; ++c) rest -= Real(problem.factor[i * m + c]) * problem.factor[j * m + c];
-      problem.factor[i * m + j] = static_cast<double>(i == j ? std::sqrt(rest) : rest / problem.factor[j * m + j]);
+      Real rest = kernel(problem, model, &model.vectors[i * d], &model.vectors[j * d]) +
+                  (i == j ? 1e-3L : 0.0L);
+      for (Index c = 0; c < j; ++c)
+        rest -= Real(problem.factor[i * m + c]) * problem.factor[j * m + c];
+      problem.factor[i * m + j] =
+          static_cast<double>(i == j ? std::sqrt(rest) : rest / problem.factor[j * m + j]);
     }
   RefineJob job{};
   job.X = problem.X.data();
@@ -136,8 +154,8 @@ void check(Input& in) {
   const Real error = (eliminate ? 1e-5L : 1e-8L) * (size + after_size) + 1e-280L;
   PROMISE(end <= start + error, "refine: %Lg after %Lg", end, start);
   if (!eliminate)
-    PROMISE(std::abs(end - job.value) <= error, "refine: the value is %Lg, said %g, may be off by %Lg", end, job.value,
-            error);
+    PROMISE(std::abs(end - job.value) <= error,
+            "refine: the value is %Lg, said %g, may be off by %Lg", end, job.value, error);
 }
 
 }  // namespace

@@ -24,7 +24,16 @@ struct Case {
   Exactly<double> widths;
 
   Case(Kind kind, Index n, Index m, Index d, Index k)
-      : kind(kind), n(n), m(m), d(d), k(k), X(n * d), vectors(m * d), coef(m * k), intercept(k), widths(d) {
+      : kind(kind),
+        n(n),
+        m(m),
+        d(d),
+        k(k),
+        X(n * d),
+        vectors(m * d),
+        coef(m * k),
+        intercept(k),
+        widths(d) {
     std::uint64_t state = 1;
     for (Exactly<T>* array : {&X, &vectors, &coef, &intercept})
       for (Index i = 0; i < array->size(); ++i) {
@@ -35,7 +44,8 @@ struct Case {
     for (Index i = 0; i < n; i += 50) X[i * d] = T(1e6);  // some rows that take the wide way
   }
 
-  bool run(Exactly<T>& out, bool gram, int threads, Interrupted interrupted, int* not_finite = nullptr) const {
+  bool run(Exactly<T>& out, bool gram, int threads, Interrupted interrupted,
+           int* not_finite = nullptr) const {
     Job<T> job{};
     job.kind = kind;
     job.gamma = kind == Kind::polynomial || kind == Kind::sigmoid ? 0.1 : 0.0;
@@ -59,7 +69,8 @@ struct Case {
       Exactly<T> alone(n * (gram ? m : k)), together(alone.size());
       PROMISE(run(alone, gram, 1, never), "interrupted by nobody");
       PROMISE(run(together, gram, threads, never), "interrupted by nobody");
-      PROMISE(alone.same_bits(together), "kernel %d, %d threads: other bits", static_cast<int>(kind), threads);
+      PROMISE(alone.same_bits(together), "kernel %d, %d threads: other bits",
+              static_cast<int>(kind), threads);
     }
   }
 
@@ -75,7 +86,8 @@ struct Case {
 
 template <class T>
 void check_kernels() {
-  for (const Kind kind : {Kind::rbf, Kind::linear, Kind::polynomial, Kind::sigmoid, Kind::laplacian})
+  for (const Kind kind :
+       {Kind::rbf, Kind::linear, Kind::polynomial, Kind::sigmoid, Kind::laplacian})
     for (const int threads : {2, 3, 8}) {
       Case<T>(kind, 700, 90, 11, 2).check(threads);  // tiles
       Case<T>(kind, 700, 5, 3, 1).check(threads);    // few vectors
@@ -89,7 +101,8 @@ void check_calls_at_once() {
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 4; ++caller)
     callers.emplace_back([caller] {
-      for (int time = 0; time < 3; ++time) Case<double>(static_cast<Kind>(caller), 500, 70, 9, 2).check(3);
+      for (int time = 0; time < 3; ++time)
+        Case<double>(static_cast<Kind>(caller), 500, 70, 9, 2).check(3);
     });
   for (auto& caller : callers) caller.join();
 }
