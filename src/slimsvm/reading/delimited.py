@@ -194,7 +194,9 @@ def _names(top: list[str], source: str, line: int) -> tuple[str, ...]:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise wrong(source, line, f"two columns have the name {name[:60]!r}: give each a name of its own.")
+            raise wrong(
+                source, line, f"two columns have the name {name[:60]!r}: give each a name of its own."
+            )
         seen.add(name)
     return tuple(names)
 

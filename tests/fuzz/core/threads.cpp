@@ -93,7 +93,7 @@ void check_kernels() {
       Case<T>(kind, 700, 5, 3, 1).check(threads);    // few vectors
       Case<T>(kind, 3, 90, 11, 2).check(threads);    // few rows
     }
-  Case<T>(Kind::rbf, 700, 1500, 200, 1).check(3);  // so many numbers that packing has threads too
+  Case<T>(Kind::rbf, 150, 300, 900, 1).check(3);  // so many numbers that packing has threads too
   Case<T>(Kind::rbf, 700, 90, 11, 2).check_report(3);
 }
 
@@ -108,7 +108,7 @@ void check_calls_at_once() {
 }
 
 void check_interruption() {
-  const Case<double> large(Kind::rbf, 60000, 400, 20, 1);
+  const Case<double> large(Kind::rbf, 20000, 200, 20, 1);
   Exactly<double> out(large.n);
   PROMISE(!large.run(out, false, 4, at_once), "went on though it was interrupted");
   PROMISE(questions.load() == 1, "asked %d times", questions.load());
