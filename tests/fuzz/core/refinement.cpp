@@ -146,9 +146,13 @@ void check(Input& in) {
   PROMISE(refine(job, never), "interrupted by nobody");
   PROMISE(job.iterations <= most, "%lld iterations", static_cast<long long>(job.iterations));
   if (!tame) return;
-  PROMISE(is_finite(model.vectors) && is_finite(model.coef) && is_finite(model.intercept) &&
-              is_finite(model.log_widths) && std::isfinite(job.value),
-          "refine: an answer that is not finite, value %g", job.value);
+  PROMISE(
+      is_finite(model.vectors) && is_finite(model.coef) && is_finite(model.intercept) &&
+          is_finite(model.log_widths) && std::isfinite(job.value),
+      "refine: not finite, value %g; %lld rows, %lld inputs, %lld vectors, loss %d, widths %d, %s",
+      job.value, static_cast<long long>(n), static_cast<long long>(d), static_cast<long long>(m),
+      static_cast<int>(loss), static_cast<int>(widths),
+      eliminate ? "coefficients solved for" : "all searched for");
   const Real end = objective(problem, model, after_size);
   // coefficients that are solved for have a ridge of their own
   const Real error = (eliminate ? 1e-5L : 1e-8L) * (size + after_size) + 1e-280L;

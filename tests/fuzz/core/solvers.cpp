@@ -301,9 +301,10 @@ void hinge(Input& in, bool tame) {
   if (!tame || !(job.gap <= job.tol)) return;
   check_within(x.data(), none.data(), upper.data(), n, "scaled_hinge");
   const Measured after = measure<double>(Z, n, k, nullptr, target.data(), x.data());
-  Real loss = 0, norm = 0, linear = 0;
+  Real loss = 0, norm = 0, linear = 0, rounding = 0;
   for (Index i = 0; i < n; ++i) {
     loss += upper[i] * std::max(Real(0), -after.gradient[static_cast<std::size_t>(i)]);
+    rounding += upper[i] * after.rounding[static_cast<std::size_t>(i)];
     linear += Real(target[i]) * x[i];
   }
   for (Index j = 0; j < k; ++j) {
@@ -315,8 +316,9 @@ void hinge(Input& in, bool tame) {
     norm += sum * sum;
   }
   const Real primal = norm / 2 + loss, gap = primal - linear + norm / 2;
-  PROMISE(gap <= job.gap * primal + 1e-10L * (after.size + primal) + 1e-280L,
-          "scaled_hinge: a gap of %Lg of %Lg, said %g", gap, primal, job.gap);
+  const Real error = 1e-14L * (rounding + after.size + primal);
+  PROMISE(gap <= job.gap * primal + error, "scaled_hinge: a gap of %Lg of %Lg, said %g", gap,
+          primal, job.gap);
 }
 
 }  // namespace
