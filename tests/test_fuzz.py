@@ -61,6 +61,16 @@ def test_an_index_that_is_no_number_is_refused_in_one_sentence(text, said, tmp_p
     assert len(str(caught.value)) < 300
 
 
+def test_a_file_of_quoted_blanks_is_empty():
+    with pytest.raises(DataFormatError, match=r"the file: the file is empty\."):
+        read_delimited(io.BytesIO(b'""\n" "\n'), "the file")
+
+
+def test_a_cell_that_is_a_number_without_its_blanks_is_one():
+    table = read_delimited(io.BytesIO(b"a,b\nx,\x1d9\ny,7\n"), "the file")
+    assert table.column("b").tolist() == [9.0, 7.0]
+
+
 @pytest.mark.parametrize("index", [b"", b","])  # a first column without a name counts the rows
 def test_a_table_of_many_columns_takes_seconds(index):
     names = index + b",".join(b"c%d" % j for j in range(40_000))

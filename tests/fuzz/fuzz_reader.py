@@ -6,6 +6,7 @@ it is written to a file.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import random
 import sys
@@ -68,8 +69,17 @@ def main() -> None:
     """Fuzz the reader that the first argument names."""
     name = sys.argv.pop(1)
     print(f"{follow('slimsvm')} functions are followed", flush=True)
+    prefix = next((word.partition("=")[2] for word in sys.argv if word.startswith("-artifact_prefix=")), "")
+
+    def check(data: bytes) -> None:
+        try:
+            readers.CHECKS[name](data)
+        except BaseException:
+            Path(f"{prefix}broke-{hashlib.sha1(data).hexdigest()}").write_bytes(data)
+            raise
+
     mutator = {"custom_mutator": altered_model} if name == "models" else {}
-    atheris.Setup(sys.argv, readers.CHECKS[name], **mutator)
+    atheris.Setup(sys.argv, check, **mutator)
     atheris.Fuzz()
 
 

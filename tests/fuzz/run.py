@@ -135,7 +135,7 @@ def fuzz(name: str, seconds: int) -> Run:
     start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     log = BUILD / f"{name}.log"
     with log.open("w", encoding="utf-8") as file:
-        subprocess.run(
+        ended = subprocess.run(
             command, env=environment, stdout=file, stderr=subprocess.STDOUT, cwd=BUILD, check=False
         )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -144,6 +144,8 @@ def fuzz(name: str, seconds: int) -> Run:
     tried += [int(n) for n in re.findall(r"^#(\d+)\t", text, re.M)][-1:]
     coverage = [int(n) for n in re.findall(r" cov: (\d+)", text)]
     new = tuple(sorted(set(found.iterdir()) - known))
+    if ended.returncode != 0 and not new:  # it ended before its time, and left nothing but what it said
+        new = (log,)
     if new:
         print(text[-6000:])
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -97,7 +97,9 @@ def delimited_parts(
         found_separator([text for _, text in first if text.strip()]) if separator is None else separator
     )
     rows = _rows(chain(first, lines), source, separator)
-    line, top = next(rows)
+    line, top = next(rows, (0, []))
+    if not top:  # nothing but quoted blanks
+        raise NoRows(f"{source}: the file is empty.")
     words = MISSING | {word.strip().lower() for word in missing}
     cells = _Cells(words, decimal_comma=separator != ",")
     if header is None:
@@ -224,6 +226,9 @@ class _Cells:
 
     def number(self, cell: str) -> float:
         """The number, or ValueError."""
+        cell = (
+            cell.strip()
+        )  # of more than float does: a text '9' must not come out of a cell that is no number
         try:
             return float(cell)
         except ValueError:
