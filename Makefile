@@ -6,7 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*)
+CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/check/*.cpp tests/fuzz/core/*.cpp tests/fuzz/core/*.hpp)
 SANITIZED := build/asan-venv
+# What `make asan` runs: `make asan ASAN_TESTS=tests/test_core.py` is shorter than all.
+ASAN_TESTS ?= tests
+# Seconds for each harness of the fuzzer, and which: `make fuzz SECONDS=60 HARNESS="models tables"`.
+SECONDS ?= 600
+HARNESS ?=
 
 ifeq ($(UV),)
 CREATE = $(PYTHON) -m venv
@@ -20,7 +26,7 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-.PHONY: demo test hard lint format docs bench bench-full asan wheel release-check qemu clean \
+.PHONY: demo test hard lint format docs bench bench-full asan tsan fuzz wheel release-check qemu clean \
   papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
 $(BIN)/python:
@@ -70,7 +76,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/clang-format --dry-run --Werror cpp/*.cpp cpp/*.hpp cpp/check/*.cpp
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/codespell .
 	$(BIN)/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema -q --builtin-schema vendor.citation-file-format CITATION.cff
@@ -78,7 +84,7 @@ lint: $(VENV)/installed-dev
 format: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i cpp/*.cpp cpp/*.hpp cpp/check/*.cpp
+	$(BIN)/clang-format -i $(CPP)
 
 # The site, into build/docs; a warning is an error. It runs the examples, which takes a minute.
 docs: $(VENV)/installed-docs
@@ -123,7 +129,19 @@ asan:
 	  --config-settings=build-dir=build/asan
 	cd $(SANITIZED) && LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 SLIMSVM_SANITIZED=1 bin/python -m pytest -q -n 2 -p no:cacheprovider \
-	  --rootdir ../.. -c ../../pyproject.toml ../../tests
+	  --rootdir ../.. -c ../../pyproject.toml $(ASAN_TESTS:%=../../%)
+
+# The core's parallel paths without Python, under the thread sanitizer: a race, or other bits than one thread gives,
+# ends the program. The sanitizer needs addresses where it expects them.
+tsan: $(VENV)/build-tools
+	$(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -S tests/fuzz -B build/tsan -DSLIMSVM_CHECK=threads
+	$(BIN)/ninja -C build/tsan
+	TSAN_OPTIONS=halt_on_error=1 $(shell command -v setarch >/dev/null && echo setarch -R) build/tsan/threads
+
+# Ten minutes for each harness: an hour. The core's need Clang with libFuzzer, the readers' install Atheris, both into
+# build/fuzz; what is found is printed and lies in build/fuzz/found. tests/fuzz/README.md has the rest.
+fuzz: $(VENV)/installed-test
+	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(HARNESS)
 
 wheel: $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -176,8 +176,8 @@ struct HingeJob {
   const Index* columns;  // (k) up to m, and m means a column of ones
   const double* scale;   // (k)
   const double* target;  // (n)
-  const double* upper;   // (n)
-  double tol;            // relative duality gap at the end
+  const double* upper;   // (n) positive
+  double tol;            // relative duality gap at the end; without it, x and w are of no use
   Index max_cycles;
   Index n, m, k;
   double* x;        // (n) start in, result out

@@ -26,20 +26,21 @@ struct Scratch {
   Index size;
   double* wide;
   T *norms, *rest;  // norms of a block, up to a whole register; rows and sums
-  Scratch(const Job<T>& job, T* memory) {
+  explicit Scratch(const Job<T>& job, T* memory = nullptr) {
     const Index rows = block_size<T>(job.d), room = rows + lanes<T>;
     const Index sums = job.coef ? rows * job.k * lanes<T> : 0;
-    wide = reinterpret_cast<double*>(memory);
-    norms = memory + wide_scratch(job);
-    rest = norms + room;
-    size = wide_scratch(job) + room +
+    const Index norms_at = wide_scratch(job), rest_at = norms_at + room;
+    size = rest_at +
            (has_few_vectors(job) ? few_vectors_scratch(job) : rows * job.d + sums + 3 * lanes<T>);
+    wide = reinterpret_cast<double*>(memory);
+    norms = memory ? memory + norms_at : nullptr;
+    rest = memory ? memory + rest_at : nullptr;
   }
 };
 
 template <class T>
 Index scratch_size(const Job<T>& job) {
-  return Scratch<T>(job, nullptr).size;
+  return Scratch<T>(job).size;
 }
 
 // The middle one of three, lane by lane.

@@ -270,6 +270,7 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
     }
     if (poll(row_block * mp * (2 * d + m / 2 + k + 10))) return false;
   }
+  if (!(total > 0.0)) total = 1.0;  // no row counts: all sums are 0, and so is the answer
   double mean = 0.0;
   for (Index i = 0; i < m; ++i) {
     add_scaled(-work.sums[i] / total, work.sums, work.normal + i * mp, i + 1);

@@ -115,6 +115,8 @@ def from_libsvm(
     ------
     ModelFormatError
         The file is not a model file of LIBSVM, or its parts do not fit together, or its kernel is precomputed.
+    MemoryError
+        The coefficients for all pairs of the classes take more than 2 GiB, or than is left; nothing was taken yet.
 
     Warns
     -----

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..expansion import KernelExpansion
 from ..inputs import Inputs
 from ..kernels import RBF, FunctionKernel, Kernel, Precomputed, as_kernel
+from ..limits import check_memory
 from ..methods.base import KernelEstimator
 from ..methods.density.estimators import SparseKernelDensity
 from ..methods.zero_norm.selector import ZeroNormSelector
@@ -155,9 +156,15 @@ def pair_coefficients(dual_coef: Array, n_support: Array) -> Array:  # (c - 1, m
     the pair i < j a vector of class i uses row j - 1, a vector of class j row i.
     """
     n_classes = len(n_support)
+    m, n_pairs = dual_coef.shape[1], n_classes * (n_classes - 1) // 2
+    check_memory(
+        8.0 * m * n_pairs,
+        f"the coefficients of {m} vectors for {n_pairs} pairs of classes need",
+        "reduce a machine of fewer classes, or one of a class against the rest",
+    )
     of_class = np.repeat(np.arange(n_classes), n_support)
     first, second = np.triu_indices(n_classes, 1)
-    coef = np.zeros((dual_coef.shape[1], len(first)))
+    coef = np.zeros((m, n_pairs))
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         coef[of_class == i, pair] = dual_coef[j - 1, of_class == i]
         coef[of_class == j, pair] = dual_coef[i, of_class == j]

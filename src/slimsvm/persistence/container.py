@@ -135,7 +135,7 @@ def header_of(path: str | os.PathLike[str]) -> Header:
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         start = file.read(LENGTH_BYTES)
-        length = min(int.from_bytes(start, "little"), MAX_HEADER)
+        length = min(int.from_bytes(start, "little"), MAX_HEADER, size)
         return read_header(start + file.read(length), size, os.fspath(path))
 
 

@@ -97,7 +97,9 @@ def delimited_parts(
         found_separator([text for _, text in first if text.strip()]) if separator is None else separator
     )
     rows = _rows(chain(first, lines), source, separator)
-    line, top = next(rows)
+    line, top = next(rows, (0, []))
+    if not top:  # nothing but quoted blanks
+        raise NoRows(f"{source}: the file is empty.")
     words = MISSING | {word.strip().lower() for word in missing}
     cells = _Cells(words, decimal_comma=separator != ",")
     if header is None:
@@ -191,9 +193,13 @@ def _rows(lines: Iterable[tuple[int, str]], source: str, separator: str) -> Iter
 
 def _names(top: list[str], source: str, line: int) -> tuple[str, ...]:
     names = [cell.strip() or f"column {j + 1}" for j, cell in enumerate(top)]
-    twice = next((name for j, name in enumerate(names) if name in names[:j]), None)
-    if twice is not None:
-        raise wrong(source, line, f"two columns have the name {twice!r}: give each a name of its own.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise wrong(
+                source, line, f"two columns have the name {name[:60]!r}: give each a name of its own."
+            )
+        seen.add(name)
     return tuple(names)
 
 
@@ -220,6 +226,9 @@ class _Cells:
 
     def number(self, cell: str) -> float:
         """The number, or ValueError."""
+        cell = (
+            cell.strip()
+        )  # of more than float does: a text '9' must not come out of a cell that is no number
         try:
             return float(cell)
         except ValueError:

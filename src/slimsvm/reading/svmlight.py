@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import IO
@@ -16,6 +17,9 @@ from .table import NoRows, Places, UnnamedRows, joined, wrong
 ROWS_AT_A_TIME = 5000
 # Some arrays are as long as there are features: ten million of them are 80 MB each.
 MOST_FEATURES = 10_000_000
+WHOLE = re.compile(r"[+-]?[0-9]+")
+# Python makes no whole number of several thousand digits.
+MOST_DIGITS = 1000
 
 
 def looks_like_svmlight(line: str) -> bool:
@@ -108,22 +112,22 @@ def _check(row: list[str], number: int, source: str) -> None:
             source, number, f"the line begins with {row[0][:60]!r}, which is no number to be a label."
         ) from None
     if not np.isfinite(label):
-        raise wrong(source, number, f"the label {row[0]} is not finite.")
+        raise wrong(source, number, f"the label {row[0][:60]} is not finite.")
     last = -1
     for token in row[1:]:
         index, colon, value = token.partition(":")
-        if not colon or not index.isascii() or not index.lstrip("+-").isdigit():
+        if not colon or not WHOLE.fullmatch(index):
             raise wrong(source, number, f"{token[:60]!r} is no pair of index and value, such as 7:0.5.")
-        if not 0 <= int(index) <= MOST_FEATURES:
-            raise wrong(source, number, f"the index {index} is not between 0 and {MOST_FEATURES:,}.")
+        if len(index) > MOST_DIGITS or not 0 <= int(index) <= MOST_FEATURES:
+            raise wrong(source, number, f"the index {index[:60]} is not between 0 and {MOST_FEATURES:,}.")
         if int(index) <= last:
             raise wrong(
-                source, number, f"the index {index} comes after {last}: indices must grow along a line."
+                source, number, f"the index {index[:60]} comes after {last}: indices must grow along a line."
             )
         last = int(index)
         try:
             finite = np.isfinite(float(value))
         except ValueError:
-            raise wrong(source, number, f"{value[:60]!r} at index {index} is no number.") from None
+            raise wrong(source, number, f"{value[:60]!r} at index {index[:60]} is no number.") from None
         if not finite:
-            raise wrong(source, number, f"the value {value} at index {index} is not finite.")
+            raise wrong(source, number, f"the value {value[:60]} at index {index[:60]} is not finite.")

@@ -94,7 +94,8 @@ class Table:
 
     def __getitem__(self, names: Iterable[str]) -> Table:
         """The columns of these names, in this order."""
-        at = [self.names.index(name) for name in names]
+        place = {name: j for j, name in enumerate(self.names)}
+        at = [place[name] for name in names]
         return replace(self, names=tuple(self.names[j] for j in at), values=tuple(self.values[j] for j in at))
 
     def column(self, name: str) -> Array:
