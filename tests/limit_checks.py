@@ -44,14 +44,13 @@ def in_little_memory(name: str, n: int, extra: int) -> str:
     return found if status == 0 else f"ended with status {status}"
 
 
-def everyone_in_little_memory(n: int, *megabytes: int, names: list[str]) -> None:
-    """Print a line for each estimator, or each of these, and limit."""
+def everyone_in_little_memory(n: int, *megabytes: int) -> None:
+    """Print a line for each estimator and limit."""
     warnings.simplefilter("ignore")
-    for name in names or everyone.NAMES:
+    for name in everyone.NAMES:
         for extra in megabytes:
             print(f"{name} with {extra} MB: {in_little_memory(name, n, extra)}", flush=True)
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
-    everyone_in_little_memory(*numbers, names=[name for name in sys.argv[1:] if not name.isdigit()])
+    everyone_in_little_memory(*(int(number) for number in sys.argv[1:]))

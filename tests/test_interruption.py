@@ -95,7 +95,7 @@ def test_a_fit_in_chunks(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if hasattr(make(name), "partial_fit")])
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", [True, False] if HARD else [False])
 def test_a_part_more(name, first):
     X, y, _, T = data(name, n=2 * ROWS)
     begun = make(name) if first else make(name).partial_fit(X[:ROWS], y[:ROWS])
