@@ -107,7 +107,7 @@ def section(rows: int, times: int) -> Iterator[str]:
         ],
         lines,
     )  # fmt: skip
-    shares = " and ".join(
+    shares = ", ".join(
         f"{np.quantile(waits[:, 1], share) * 1000:.1f} ms in {share:.0%}" for share in (0.5, 0.9, 0.99)
     )
     most = f"{1000 * waits[:, 1].max():.1f} ms in all"

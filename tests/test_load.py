@@ -45,10 +45,17 @@ def fitted_answers(name: str) -> tuple[str, dict[str, np.ndarray]]:
 
 
 @pytest.fixture(scope="module")
-def alone():
-    """What every model says that was fitted with nothing else going on."""
+def models():
+    """Every model, fitted with nothing else going on."""
     with warnings.catch_warnings():
-        return dict(fitted_answers(name) for name in NAMES)
+        warnings.simplefilter("ignore")
+        return {name: fit(name, *data(name)[:3]) for name in NAMES}
+
+
+@pytest.fixture(scope="module")
+def alone(models):
+    """What every model says, asked one after the other."""
+    return {name: answers(model, data(name)[3]) for name, model in models.items()}
 
 
 # Threads
@@ -56,7 +63,7 @@ def alone():
 
 def test_eight_threads_fit_everything_at_once(alone):
     def work(shift):
-        with_names = [NAMES[(shift + i) % len(NAMES)] for i in range(0, len(NAMES), 1 if HARD else 4)]
+        with_names = [NAMES[(shift + i) % len(NAMES)] for i in range(0, len(NAMES), 1 if HARD else THREADS)]
         return [(name, answers(fit(name, *data(name)[:3]), data(name)[3])) for name in with_names]
 
     with threadpool_limits(2, user_api="blas"):
@@ -69,11 +76,10 @@ def test_eight_threads_fit_everything_at_once(alone):
         same_bits(found, alone[name])
 
 
-def test_eight_threads_ask_one_model(alone):
+def test_eight_threads_ask_one_model(models, alone):
     with ThreadPoolExecutor(THREADS) as pool:
-        for name in NAMES:
-            X, y, weight, T = data(name)
-            model = fit(name, X, y, weight)
+        for name, model in models.items():
+            T = data(name)[3]
             for found in pool.map(lambda _, model=model, T=T: answers(model, T), range(THREADS)):
                 same_bits(found, alone[name])
 
