@@ -21,8 +21,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
+    try:  # from the first call on: Ctrl-C may come when the file is there and nobody knows yet
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()

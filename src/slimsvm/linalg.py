@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, cho_solve, lapack
 
 from .limits import check_memory
 from .rows import Array
@@ -11,6 +11,12 @@ from .rows import Array
 FIRST_CAPACITY = 64
 # A pivot below this many roundings of the diagonal, times the number of rows, is rounding and nothing else.
 PIVOT_ROUNDINGS = 1.0
+# Python hears of Ctrl-C between two calls of LAPACK, never within one. Up to so many rows a matrix is factored in one
+# call, of a third of a second; a larger one in panels of so many columns, which takes about a fifth longer, and no call
+# of it does much more than so many multiplications.
+WHOLE_ROWS = 3072
+PANEL_COLUMNS = 384
+CALL_PRODUCTS = 2e9
 
 
 def pivot_floor(n: int, diagonal: float) -> float:
@@ -84,8 +90,8 @@ def jittered_cholesky(
             if not overwrite:
                 matrix = np.array(A, order="F")
             np.einsum("ii->i", matrix)[:] = diagonal + jitter * size
-        factor, failed = lapack.dpotrf(matrix, lower=1, clean=not overwrite, overwrite_a=overwrite)
-        if not failed:
+        factor = _lower_factor(matrix, overwrite=overwrite)
+        if factor is not None:
             return factor, jitter * size
         jitter = max(10.0 * jitter, np.finfo(np.float64).eps * len(A))
         if overwrite:  # the upper triangle is still that of A
@@ -96,3 +102,61 @@ def jittered_cholesky(
 def cholesky_factor(A: Array, jitter: float = 0.0) -> Array:
     """Lower Cholesky factor of A, with as much relative jitter as it needs."""
     return jittered_cholesky(A, jitter)[0]
+
+
+def definite_factor(A: Array) -> Array | None:
+    """Lower Cholesky factor of A as it is, or None if A is not positive definite."""
+    return _lower_factor(A, overwrite=False)
+
+
+def solve_in_blocks(L: Array, right: Array) -> Array:
+    """(L L')^-1 times a right-hand side of any number of columns; Ctrl-C is heard between blocks of them."""
+    width = max(1, int(CALL_PRODUCTS / max(1, len(L)) ** 2))
+    if right.ndim == 1 or right.shape[1] <= width:
+        solved: Array = cho_solve((L, True), right, check_finite=False)
+        return solved
+    out = np.empty(right.shape, order="F")
+    for begin in range(0, right.shape[1], width):
+        part = slice(begin, begin + width)
+        out[:, part] = cho_solve((L, True), right[:, part], check_finite=False)
+    return out
+
+
+def inverse_of_factored(L: Array) -> Array:  # (n, n)
+    """(L L')^-1, in blocks of columns as `solve_in_blocks` takes them."""
+    return solve_in_blocks(L, np.eye(len(L)))
+
+
+def _lower_factor(A: Array, *, overwrite: bool) -> Array | None:
+    """Lower Cholesky factor, or None where there is none; with `overwrite` what is above the diagonal stays."""
+    if len(A) <= WHOLE_ROWS:
+        factor, failed = lapack.dpotrf(A, lower=1, clean=not overwrite, overwrite_a=overwrite)
+        return None if failed else factor
+    factor = A if overwrite and A.flags.f_contiguous else np.array(A, order="F")
+    if not _factor_in_panels(factor):
+        return None
+    if not overwrite:
+        for j in range(1, len(factor)):
+            factor[:j, j] = 0.0
+    return factor
+
+
+def _factor_in_panels(A: Array) -> bool:
+    """Put the Cholesky factor into the lower triangle of A, panel by panel; whether there is one."""
+    U, n = A.T, len(A)  # rows of U are panels of A: contiguous
+    for begin in range(0, n, PANEL_COLUMNS):
+        end = min(begin + PANEL_COLUMNS, n)
+        done = np.asfortranarray(U[:begin, begin:end].T)
+        corner = np.array(U[begin:end, begin:end].T, order="F")
+        if begin:
+            corner = blas.dsyrk(-1.0, done, beta=1.0, c=corner, lower=1, overwrite_c=1)
+        L, failed = lapack.dpotrf(corner, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            return False
+        U[begin:end, begin:end] = L.T + np.tril(U[begin:end, begin:end], -1)
+        step = max(PANEL_COLUMNS, int(CALL_PRODUCTS / (end * PANEL_COLUMNS)))
+        for first in range(end, n, step):
+            part = U[begin:end, first : first + step]
+            part -= done @ U[:begin, first : first + step]
+            part[...] = blas.dtrsm(1.0, L, part, lower=1)
+    return True

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -145,17 +143,15 @@ class FullSVC(KernelClassifier):
         alpha, intercept, n_iter = np.zeros((n, k)), np.zeros(k), 0
         finished = True
         for output in range(k):
-            machine = SVC(
+            machine = _Libsvm(
                 C=unit,
                 tol=self.kkt_tol,
                 max_iter=min(self.max_iter, MOST_ITERATIONS),
                 cache_size=self.cache_size,
                 **options,
             )
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                machine.fit(inputs, problem.y[:, output], sample_weight=bound)
-            finished &= not any(issubclass(w.category, ConvergenceWarning) for w in caught)
+            machine.fit(inputs, problem.y[:, output], sample_weight=bound)
+            finished &= machine.fit_status_ == 0
             coef = machine.dual_coef_
             alpha[machine.support_, output] = (coef.toarray() if hasattr(coef, "toarray") else coef)[0]
             intercept[output] = machine.intercept_[0]
@@ -192,6 +188,16 @@ class FullSVC(KernelClassifier):
                 lowest = float(linalg.eigvalsh(K, subset_by_index=(0, 0))[0])
                 diagonal += max(0.0, -lowest) * (1.0 + SHIFT_MARGIN)
         return K, {"kernel": "precomputed"}
+
+
+class _Libsvm(SVC):
+    """scikit-learn's machine without its warning that libsvm did not finish: ours says what was reached.
+
+    `warnings.catch_warnings` would change what all threads of the process hear.
+    """
+
+    def _warn_from_fit_status(self) -> None:
+        pass
 
 
 def _check_range(inputs: Any, kernel: str, gram: KernelGram) -> None:

@@ -15,10 +15,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 import numpy as np
-from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
 from ... import _core
+from ...linalg import definite_factor
 from ...problem import KernelGram, Problem, Solution, Status
 from ...progress import tell
 from ...rows import Array
@@ -39,11 +39,7 @@ def _is_definite(gram: KernelGram, ridge: Array) -> bool:
     if gram.is_held:
         A = gram.dense.copy()
         np.einsum("ii->i", A)[:] += ridge
-        try:
-            linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            return False
-        return True
+        return definite_factor(A) is not None
     start = np.random.default_rng(0).standard_normal(gram.n)
     return bool(eigsh(operator(gram, ridge), k=1, which="SA", v0=start, return_eigenvectors=False)[0] > 0)
 

@@ -27,7 +27,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, minres
 
 from ...limits import FEW_VECTORS, check_columns
-from ...linalg import cholesky_factor
+from ...linalg import cholesky_factor, definite_factor
 from ...problem import KernelGram, Problem, Solution, Status
 from ...progress import tell
 from ...rows import Array
@@ -47,12 +47,12 @@ Solver: TypeAlias = Callable[..., Solution]
 def _factorised(A: Array, is_positive_definite: bool) -> Callable[[Array], Array]:
     """A function that applies A^-1."""
     if not is_positive_definite:
-        try:
-            linalg.cholesky(A, lower=True, check_finite=False)
-        except linalg.LinAlgError:
+        factor = definite_factor(A)
+        if factor is None:
             factors = linalg.lu_factor(A, check_finite=False)
             return lambda right: linalg.lu_solve(factors, right, check_finite=False)
-    factor = cholesky_factor(A)
+    else:
+        factor = cholesky_factor(A)
     return lambda right: linalg.cho_solve((factor, True), right, check_finite=False)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import erfcx, expit
 
-from ...linalg import cholesky_factor
+from ...linalg import cholesky_factor, inverse_of_factored
 from ...progress import tell
 from ...rows import Array
 from ...solvers.reweighted import Round
@@ -119,8 +119,7 @@ def _from_start(
 def _covariance(Phi: Array, b: Array, precision: Array) -> Array:  # (m, m)
     H = (Phi.T * b) @ Phi
     np.einsum("ii->i", H)[:] += precision
-    inverse: Array = linalg.cho_solve((cholesky_factor(H), True), np.eye(len(H)), check_finite=False)
-    return inverse
+    return inverse_of_factored(cholesky_factor(H))
 
 
 def _finished(

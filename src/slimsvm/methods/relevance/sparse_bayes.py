@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from ...limits import check_columns
-from ...linalg import cholesky_factor
+from ...linalg import cholesky_factor, inverse_of_factored
 from ...problem import KernelGram
 from ...rows import Array, block_slices, distinct_rows
 
@@ -153,7 +153,7 @@ class GrowingModel:
         H = scale * self.G[self.columns]
         np.einsum("ii->i", H)[:] += self.precision
         L = cholesky_factor(H)
-        self.covariance = linalg.cho_solve((L, True), np.eye(len(H)), check_finite=False)
+        self.covariance = inverse_of_factored(L)
         self.mean = scale * (self.covariance @ self.Q0[self.columns])
         half = linalg.solve_triangular(L, scale * self.G.T, lower=True, check_finite=False)  # (m, M)
         self.S = scale * self.S0 - np.einsum("ij,ij->j", half, half)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from ...linalg import definite_factor
 from ...rows import Array
 from ...solvers.hinge_no_bias import HingeSolution, solve_hinge_through_origin, take_columns
 from ...solvers.linear_program import solve_one_norm
@@ -121,13 +122,12 @@ def mixed_round(
 
 
 def factor_of_margin(P: Array) -> Array:  # (m, m), lower
-    """Cholesky factor of the margin term with something on its diagonal; P is overwritten."""
-    try:
-        R: Array = linalg.cholesky(P, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
+    """Cholesky factor of the margin term with something on its diagonal."""
+    R = definite_factor(P)
+    if R is None:
         raise ValueError(
             "margin needs a positive definite kernel, and this one is not on these rows; use margin=0."
-        ) from None
+        )
     return R
 
 

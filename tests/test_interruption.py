@@ -1,0 +1,297 @@
+"""Ctrl-C at any moment: it ends soon, and leaves nothing half done."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+import slimsvm
+from everyone import NAMES, answers, data, fit, make, same_bits
+from interruptions import SOON, interrupted, nothing_left_behind, processor_seconds
+from slimsvm import atomic, linalg, reduce, vector_path
+from slimsvm.chunks.sample import Size
+from slimsvm.datasets import make_banana
+
+HARD = bool(os.environ.get("SLIMSVM_HARD"))
+TIMES, ROWS = (20, 300) if HARD else (1, 60)
+INTERRUPTED = 130
+# CompactSVR takes as long as all others together, and is CompactSVC but for its loss.
+BRIEF = NAMES if HARD else [name for name in NAMES if name != "CompactSVR"]
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "ITIMER_PROF"), reason="there is no timer of the processor here"),
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def moments(name, action):
+    """Random moments of an action."""
+    whole = processor_seconds(action)
+    return np.random.default_rng(zlib.crc32(name.encode())).uniform(0.0, whole, TIMES)
+
+
+def as_before_or_fitted(model, before, T, wanted):
+    """The very attributes of before, or all those of the new fit."""
+    if vars(model).keys() == before.keys() and all(
+        vars(model)[key] is value for key, value in before.items()
+    ):
+        return
+    same_bits(answers(model, T), wanted)
+
+
+def earlier(name, turn):
+    """An estimator to be fitted: a new one, or one that was fitted on other rows."""
+    return fit(name, *data(name, n=40, seed=5)[:2]) if turn % 2 else make(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fit(name):
+    X, y, weight, T = data(name, n=ROWS)
+    wanted = answers(fit(name, X, y), T)
+    for turn, moment in enumerate(moments(name, lambda: make(name).fit(X, y)), NAMES.index(name)):
+        model = earlier(name, turn)
+        before = dict(vars(model))
+        with nothing_left_behind(X, y, weight):
+            went_on, _ = interrupted(lambda model=model: model.fit(X, y), moment)
+        assert went_on < SOON
+        as_before_or_fitted(model, before, T, wanted)
+
+
+@pytest.mark.parametrize("name", [name for name in BRIEF if hasattr(make(name), "fit_chunks")])
+def test_a_fit_in_chunks(name, monkeypatch):
+    X, y, _, T = data(name, n=2 * ROWS)
+    model = make(name)
+    monkeypatch.setattr(type(model), "_sample_size", Size(rows=ROWS))
+
+    def reader():
+        for begin in range(0, len(X), 30):
+            yield X[begin : begin + 30], y[begin : begin + 30]
+
+    def run(model):
+        return model.fit_chunks(reader)
+
+    wanted = answers(run(make(name)), T)
+    for turn, moment in enumerate(moments(name, lambda: run(make(name)))):
+        model = earlier(name, turn)
+        before = dict(vars(model))
+        with nothing_left_behind(X, y):
+            went_on, _ = interrupted(lambda model=model: run(model), moment)
+        assert went_on < SOON
+        as_before_or_fitted(model, before, T, wanted)
+
+
+@pytest.mark.parametrize("name", [name for name in BRIEF if hasattr(make(name), "partial_fit")])
+@pytest.mark.parametrize("first", [True, False] if HARD else [False])
+def test_a_part_more(name, first):
+    X, y, _, T = data(name, n=2 * ROWS)
+    begun = make(name) if first else make(name).partial_fit(X[:ROWS], y[:ROWS])
+
+    def run(model):
+        return model.partial_fit(X[ROWS:], y[ROWS:])
+
+    wanted = answers(run(copy.deepcopy(begun)), T)
+    for moment in moments(name, lambda: run(copy.deepcopy(begun))):
+        model = copy.deepcopy(begun)
+        before = dict(vars(model))
+        with nothing_left_behind(X, y):
+            went_on, _ = interrupted(lambda model=model: run(model), moment)
+        assert went_on < SOON
+        as_before_or_fitted(model, before, T, wanted)
+
+
+@pytest.mark.parametrize("method", ["auto", "prune", "exact", "refine"])
+def test_a_reduction(method):
+    X, y = make_banana(ROWS, random_state=0)
+    model = SVC().fit(X, y)
+    before = pickle.dumps(model)
+    run = {
+        "auto": lambda: reduce(model, X, y),
+        "prune": lambda: reduce(model, X, y, max_vectors=9, method="prune"),
+        "exact": lambda: reduce(model, method="exact"),
+        "refine": lambda: reduce(model, X, y, max_vectors=9, method="refine"),
+    }[method]
+    for moment in moments(method, run):
+        with nothing_left_behind(X, y):
+            went_on, _ = interrupted(run, moment)
+        assert went_on < SOON
+        assert pickle.dumps(model) == before
+
+
+def test_a_path():
+    X, y = make_banana(ROWS, random_state=0)
+    estimator = slimsvm.GreedyLSSVC()
+    before = dict(vars(estimator))
+
+    def run():
+        vector_path(estimator, X, y, sizes=[2, 4, 8], cv=3)
+
+    for moment in moments("path", run):
+        with nothing_left_behind(X, y):
+            went_on, _ = interrupted(run, moment)
+        assert went_on < SOON
+        assert vars(estimator) == before
+
+
+# Files
+
+WRITERS = {
+    "save": slimsvm.save,
+    "to_c": slimsvm.to_c,
+    "to_js": slimsvm.to_js,
+    "to_libsvm": slimsvm.to_libsvm,
+    "to_onnx": slimsvm.to_onnx,
+}
+
+
+class Struck:
+    """The system's calls, of which one is followed by Ctrl-C: Python hears of a signal when a call has returned."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def __getattr__(self, name):
+        real = getattr(os, name)
+        if name != self.call:
+            return real
+
+        def then_ctrl_c(*arguments, **options):
+            found = real(*arguments, **options)
+            if name == "fdopen":
+                found.close()
+            raise KeyboardInterrupt(found)
+
+        return then_ctrl_c
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("call", ["open", "fdopen", "fsync", "replace"])
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_is_the_old_one_or_the_new_one(writer, call, is_there, tmp_path, monkeypatch):
+    if writer == "to_onnx":
+        pytest.importorskip("onnx")
+    model = SVC(gamma=0.5).fit(*make_banana(40, random_state=0))
+    path = tmp_path / "model.file"
+    WRITERS[writer](model, path)
+    new = path.read_bytes()
+    path.unlink()
+    if is_there:
+        path.write_bytes(b"old")
+    monkeypatch.setattr(atomic, "os", Struck(call))
+    with pytest.raises(KeyboardInterrupt):
+        WRITERS[writer](model, path)
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == (["model.file"] if is_there or call == "replace" else [])
+    if path.exists():
+        assert path.read_bytes() == (new if call == "replace" else b"old")
+
+
+@pytest.mark.skipif(not HARD, reason="starts many processes; SLIMSVM_HARD=1, or make hard, runs it")
+@pytest.mark.parametrize("method", ["compact", "lssvm"])
+def test_the_command_line(method, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    y = (np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=3000) > 0).astype(int)
+    np.savez(tmp_path / "train.npz", X=X, y=y)
+    command = [sys.executable, "-m", "slimsvm", "fit", "train.npz", "--out", "model.slim", "--method", method]
+    for seconds in rng.uniform(0.0, 4.0, TIMES // 2):
+        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        process.stderr.readline()  # the rows are read, and the fit begins
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=120)[1]
+        assert "Traceback" not in rest
+        made = tmp_path / "model.slim"
+        assert process.returncode in ((INTERRUPTED, 0) if made.exists() else (INTERRUPTED,)), rest
+        if made.exists():
+            slimsvm.load(made)
+            made.unlink()
+        assert os.listdir(tmp_path) == ["train.npz"]
+
+
+# Bounded calls of LAPACK
+
+
+def definite(n):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((n, n + 5))
+    return Z @ Z.T / n + np.eye(n)
+
+
+@pytest.mark.parametrize("n", [1, 6, 7, 8, 21, 50])
+def test_panels_have_the_factor_of_the_whole(n, monkeypatch):
+    A = definite(n)
+    wanted = linalg.cholesky_factor(A)
+    monkeypatch.setattr(linalg, "WHOLE_ROWS", 0)
+    monkeypatch.setattr(linalg, "PANEL_COLUMNS", 7)
+    monkeypatch.setattr(linalg, "CALL_PRODUCTS", 1.0)
+    before = A.copy()
+    for order in "CF":
+        np.testing.assert_allclose(
+            linalg.cholesky_factor(np.array(A, order=order)), wanted, rtol=1e-12, atol=1e-14
+        )
+        found, shift = linalg.jittered_cholesky(np.array(A, order=order), overwrite=True)
+        np.testing.assert_allclose(np.tril(found), wanted, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(np.triu(found, 1), np.triu(A, 1))  # what is above the diagonal stays
+        assert shift == 0.0
+    np.testing.assert_array_equal(A, before)
+    np.testing.assert_allclose(linalg.inverse_of_factored(wanted), np.linalg.inv(A), rtol=1e-9, atol=1e-12)
+
+
+def test_panels_of_an_indefinite_matrix(monkeypatch):
+    A = definite(30)
+    A[20, 20] = -1.0
+    monkeypatch.setattr(linalg, "WHOLE_ROWS", 0)
+    monkeypatch.setattr(linalg, "PANEL_COLUMNS", 7)
+    assert linalg.definite_factor(A) is None
+    rank_one = np.ones((30, 30))
+    for overwrite in (False, True):
+        L, shift = linalg.jittered_cholesky(rank_one.copy(), overwrite=overwrite)
+        L = np.tril(L)
+        assert 0 < shift < 1e-9
+        np.testing.assert_allclose(L @ L.T, rank_one + shift * np.eye(30), atol=1e-12)
+
+
+def test_a_large_factorisation_makes_no_long_call(monkeypatch):
+    """Each call of BLAS and LAPACK has a share of the work that does not grow with the matrix."""
+    monkeypatch.setattr(linalg, "WHOLE_ROWS", 200)
+    monkeypatch.setattr(linalg, "PANEL_COLUMNS", 32)
+    monkeypatch.setattr(linalg, "CALL_PRODUCTS", 2e6)
+    sizes = []
+    real = linalg.lapack.dpotrf
+
+    def factored(A, **options):
+        sizes.append(len(A))
+        return real(A, **options)
+
+    monkeypatch.setattr(linalg.lapack, "dpotrf", factored)
+    linalg.cholesky_factor(definite(600))
+    assert max(sizes) == 32
+    assert sum(sizes) == 600
+
+
+@pytest.mark.skipif(not HARD, reason="takes a minute; SLIMSVM_HARD=1, or make hard, runs it")
+def test_ctrl_c_within_a_large_factorisation():
+    X = np.random.default_rng(0).standard_normal((7000, 3))
+    model = slimsvm.LSSVC()
+    for seconds in (1.0, 2.0):
+        went_on, struck = interrupted(lambda: model.fit(X, X[:, 0] > 0), seconds)
+        assert struck
+        assert went_on < SOON
+        assert not hasattr(model, "expansion_")
