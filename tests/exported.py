@@ -242,7 +242,7 @@ def odd() -> Iterator[Case]:
             yield Case(
                 f"{kind.__name__} {gamma}", as_model(KernelExpansion(kind(gamma), Z, np.ones(8), 0.0)), T
             )
-    Z = sparse.random_array((12, 3), density=0.4, rng=rng, format="csr")
+    Z = sparse.random_array((12, 3), density=0.4, random_state=rng, format="csr")
     yield Case("csr", as_model(KernelExpansion(RBF(1.0), Z, np.ones(12), 0.0)), T)
     for kernel in (Laplacian(0.01), RBF(40.0)):  # so many that differences are taken row by row
         Z, wide = rng.standard_normal((300, 60)), rng.standard_normal((4, 60))

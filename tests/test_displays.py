@@ -233,7 +233,7 @@ def test_categories_are_columns_of_the_vectors_and_words_in_rows():
 
 def test_wide_sparse_vectors_show_what_matters():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((60, 5000), density=0.01, rng=rng, format="csr")
+    X = sparse.random_array((60, 5000), density=0.01, random_state=rng, format="csr")
     X = sparse.csr_array(sparse.hstack([X, rng.standard_normal((60, 1)) * 5]))
     model = GreedyLSSVC(max_vectors=5).fit(X, X[:, [5000]].toarray().ravel() > 0)
     for display in (

@@ -95,7 +95,7 @@ def test_sparse_rows_count_as_dense_ones_do(name, monkeypatch):
 def test_sparse_rows_behind_a_shift_stay_sparse():
     columns = tuple(Column(j, shift=1.0 + j, scale=2.0) for j in range(4))
     model = Model(Inputs(4, columns=columns), MODELS["rbf"], FeaturesReadout())
-    wide = sparse.random_array((40, 4), density=0.5, rng=np.random.default_rng(1)).tocsr()
+    wide = sparse.random_array((40, 4), density=0.5, random_state=np.random.default_rng(1)).tocsr()
     wanted = feature_relevance(model, wide.toarray())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(wide), "toarray", lambda *_: pytest.fail("made dense"))

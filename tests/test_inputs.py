@@ -134,7 +134,9 @@ def test_what_is_put_in_place_of_a_value_is_median_or_most_frequent():
     assert encoder.inputs_.fill == (
         (0, HOLES["size"].astype(float).median()), (1, HOLES["kind"].mode()[0]), (2, float(HOLES["door"].median())),
     )  # fmt: skip
-    filled = HOLES.fillna({"size": encoder.inputs_.fill[0][1], "kind": encoder.inputs_.fill[1][1]})
+    filled = HOLES.copy()
+    for column, (_, value) in zip(("size", "kind"), encoder.inputs_.fill, strict=False):
+        filled[column] = HOLES[column].where(HOLES[column].notna(), value)
     np.testing.assert_array_equal(encoder.transform(HOLES), encoder.transform(filled))
 
 
@@ -168,6 +170,17 @@ def test_an_unknown_text_is_an_error_or_none_of_them():
 def test_what_a_table_cannot_have_is_said(table, words):
     with pytest.raises(ValueError, match=words):
         TableEncoder().fit(pd.DataFrame(table))
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+def test_dates_and_durations_are_no_numbers_in_any_unit(kind, unit):
+    days = np.array([1, 2, 3, 4], dtype=f"{kind}[D]").astype(f"{kind}[{unit}]")
+    with pytest.raises(ValueError, match="in column 'a', neither a number nor a text"):
+        TableEncoder().fit(pd.DataFrame({"a": days, "b": [1.0, 2.0, 3.0, 4.0]}))
+    encoder = TableEncoder().fit(pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0]}))
+    with pytest.raises(ValueError, match="values in column 'a' that are not numbers"):
+        encoder.transform(pd.DataFrame({"a": days}))
 
 
 def test_other_tables_are_refused():

@@ -146,8 +146,8 @@ def test_distances_do_not_see_the_origin(kernel, dtype, n):
 def test_large_csr_goes_through_blocks(kernel):
     """Both sides so long that no block holds all rows, with wide rows that are never all dense."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((3000, 60), density=0.05, format="csr", rng=rng)
-    Z = sparse.random_array((500, 60), density=0.05, format="csr", rng=rng)
+    X = sparse.random_array((3000, 60), density=0.05, format="csr", random_state=rng)
+    Z = sparse.random_array((500, 60), density=0.05, format="csr", random_state=rng)
     assert X.shape[0] * Z.shape[0] * 16 > 2 * BLOCK_BYTES
     K = kernel(X, Z)
     np.testing.assert_allclose(K, kernel(X.toarray(), Z.toarray()), atol=1e-13)

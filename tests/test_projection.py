@@ -58,7 +58,7 @@ def test_rows_go_through_the_map_first(kernel):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_csr_rows_have_the_image_of_dense_ones(dtype):
     f = expansion(dtype=dtype)
-    X = sparse.random_array((40, 12), density=0.3, rng=np.random.default_rng(0), dtype=dtype).tocsr()
+    X = sparse.random_array((40, 12), density=0.3, random_state=np.random.default_rng(0), dtype=dtype).tocsr()
     assert f(X).dtype == dtype
     np.testing.assert_allclose(f(X), f(X.toarray()), rtol=1e-5 if dtype == np.float32 else 1e-12)
 
@@ -287,7 +287,7 @@ def test_units_and_offsets_of_the_columns_do_not_matter(circle, linear):
 
 def test_sparse_rows_of_any_width():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((400, 20_000), density=0.002, rng=rng).tocsr()
+    X = sparse.random_array((400, 20_000), density=0.002, random_state=rng).tocsr()
     X = sparse.hstack([X, sparse.csr_array(np.sign(rng.standard_normal((400, 1))))]).tocsr()
     y = (np.asarray(X[:, [20_000]].todense()).ravel() > 0).astype(int)
     model = CompactSVC(metric="linear", max_vectors=4, rank=2, random_state=0).fit(X[:300], y[:300])

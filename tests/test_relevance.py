@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
+import everyone
 from contracts import narrow_rbf
 from slimsvm import RVC, RVR, SparseProbitClassifier
 from slimsvm.datasets import make_ripley
@@ -260,3 +267,112 @@ def test_a_line_is_found_among_columns_of_very_different_size(method):
     x = np.arange(1.0, 100.0)[:, None]
     y = x[:, 0] + 5.0
     assert RVR(method=method, kernel="linear").fit(x, y).score(x, y) > 0.999
+
+
+# --- what users of other relevance vector machines rely on, by either method
+
+BOTH = pytest.mark.parametrize("method", ["em", "fast"])
+
+
+def noisy_sinc(n=100):
+    """The function that Tipping shows, and a noise that is known."""
+    x = np.linspace(-10, 10, n)
+    return x[:, None], np.sinc(x / np.pi) + 0.05 * np.random.default_rng(0).standard_normal(n)
+
+
+@BOTH
+def test_sinc_is_found_with_few_rows_and_its_noise(method):
+    X, y = noisy_sinc()
+    model = RVR(gamma=0.1, method=method).fit(X, y)
+    assert model.n_vectors_ <= 12
+    assert model.noise_[0] == pytest.approx(0.05, rel=0.25)
+    assert np.sqrt(np.mean((model.predict(X) - np.sinc(X[:, 0] / np.pi)) ** 2)) < 0.025
+    assert model.score(X, y) > 0.95
+    # the relevance vectors are rows, and each has a weight with a finite precision
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    assert (model.dual_coef_ != 0).all()
+    assert np.isfinite(model.precision_).all()
+
+
+@BOTH
+def test_the_deviation_is_that_of_noise_and_weights(method):
+    X, y = noisy_sinc()
+    model = RVR(gamma=0.1, method=method).fit(X, y)
+    mean, deviation = model.predict(X, return_std=True)
+    np.testing.assert_array_equal(mean, model.predict(X))
+    assert deviation.shape == mean.shape == (100,)
+    assert (deviation >= model.noise_[0]).all()
+    assert np.mean(np.abs(y - mean) < 2 * deviation) > 0.9
+    # far from all rows the kernel is zero: what is left is the noise, and the intercept where it has one
+    far = np.sqrt(model.noise_[0] ** 2 + model.covariance_[0, 0, 0])
+    assert model.predict([[1e3]], return_std=True)[1][0] == pytest.approx(far, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "method"),
+    [("rbf", "em"), *((kernel, "fast") for kernel in ("rbf", "linear", "poly", narrow_rbf))],
+)
+def test_iris_by_name_with_probabilities(kernel, method):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])
+    scaled = StandardScaler().fit_transform(X)
+    model = RVC(kernel=kernel, coef0=1.0, method=method, tol=1e-5).fit(scaled, names[y])
+    assert model.classes_.tolist() == names.tolist()
+    assert model.score(scaled, names[y]) > (0.8 if kernel == "linear" else 0.95)
+    p = model.predict_proba(scaled)
+    assert p.shape == (150, 3)
+    assert ((p >= 0) & (p <= 1)).all()
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(scaled))
+    # "em" takes a row away only when its precision has grown without end, which it had no time for
+    assert model.n_vectors_ < (30 if method == "fast" else 75)
+
+
+def test_probabilities_of_two_classes_are_the_log_odds():
+    X, y = make_ripley(120, random_state=0)
+    model = RVC(gamma=2.0).fit(X, y)
+    p, f = model.predict_proba(X), model.decision_function(X)
+    assert p.shape == (120, 2)
+    np.testing.assert_allclose(p[:, 1], expit(f), atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), np.where(f > 0, model.classes_[1], model.classes_[0]))
+    # surer within its class than between the two
+    assert p.max(axis=1)[np.abs(f) > 2].min() > p.max(axis=1)[np.abs(f) < 0.5].max()
+
+
+@pytest.mark.parametrize("machine", [RVC(gamma=2.0), RVR(gamma=2.0)], ids=["RVC", "RVR"])
+def test_a_kernel_matrix_is_as_good_as_the_kernel(machine):
+    X, y = make_ripley(80, random_state=0)
+    T = make_ripley(30, random_state=1)[0]
+    given = clone(machine).set_params(kernel="precomputed").fit(RBF(2.0)(X, X), y)
+    model = machine.fit(X, y)
+    np.testing.assert_array_equal(np.sort(given.support_), np.sort(model.support_))
+    np.testing.assert_array_equal(given.predict(RBF(2.0)(T, X)) > 0, model.predict(T) > 0)
+
+
+@pytest.mark.parametrize("machine", [RVC(gamma=2.0), RVR(gamma=2.0)], ids=["RVC", "RVR"])
+def test_what_a_pickle_says_is_what_the_machine_said(machine):
+    X, y = make_ripley(80, random_state=0)
+    model = machine.fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    everyone.same_bits(everyone.answers(again, X), everyone.answers(model, X))
+    np.testing.assert_array_equal(again.precision_, model.precision_)
+
+
+@pytest.mark.parametrize("kind", [RVC, RVR])
+def test_wrong_use_is_said(kind):
+    X, y = make_ripley(40, random_state=0)
+    with pytest.raises(NotFittedError, match=f"This {kind.__name__} instance is not fitted"):
+        kind().predict(X)
+    with pytest.raises(ValueError, match="The 'kernel' parameter"):
+        kind(kernel="wrong").fit(X, y)
+    with pytest.raises(ValueError, match="The 'method' parameter"):
+        kind(method="wrong").fit(X, y)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        kind().fit(X, y).predict(np.zeros((2, 3)))
+
+
+def test_widths_can_be_searched():
+    X, y = noisy_sinc(60)
+    search = GridSearchCV(RVR(), {"gamma": [1e-3, 0.1, 1e3]}, cv=KFold(4, shuffle=True, random_state=0)).fit(
+        X, y
+    )
+    assert search.best_params_ == {"gamma": 0.1}

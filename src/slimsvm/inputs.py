@@ -212,6 +212,8 @@ class Inputs:
                 )
             return raw
         try:
+            if raw.dtype.kind in "mM":  # dates and durations, which NumPy would count in nanoseconds
+                raise TypeError
             return np.asarray(raw, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"X has values in column {name} that are not numbers.") from None

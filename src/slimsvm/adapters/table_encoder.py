@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from scipy import sparse
@@ -221,6 +221,8 @@ def inputs_of(
 
 def _known(values: Array, name: str, impute: bool) -> list[Any]:
     """The values of a column that are there."""
+    if values.dtype.kind in "mM":  # NumPy counts nanoseconds where it is asked for a list
+        _refuse_type(values.dtype.name, name)
     missing = is_missing(values)
     if missing.all():
         raise ValueError(f"X has no value at all in column {name}: leave the column out.")
@@ -231,6 +233,13 @@ def _known(values: Array, name: str, impute: bool) -> list[Any]:
         )
     known: list[Any] = values[~missing].tolist()
     return known
+
+
+def _refuse_type(type_name: str, name: str) -> NoReturn:
+    raise ValueError(
+        f"argument must be a string or a number: X has a value of the type {type_name} in column {name}, neither a "
+        "number nor a text; make it one of these."
+    )
 
 
 def _refuse_sparse(X: Any) -> None:
@@ -293,10 +302,7 @@ def _numbers(known: list[Any], name: str) -> Array:
             return np.array([float(value) for value in known])
         except (TypeError, ValueError):
             pass
-        raise ValueError(
-            f"argument must be a string or a number: X has a value of the type {type(odd[0]).__name__} in column "
-            f"{name}, neither a number nor a text; make it one of these."
-        )
+        _refuse_type(type(odd[0]).__name__, name)
     numbers = np.array(known, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise ValueError(f"X has an infinite number (infinity) in column {name}.")
