@@ -20,7 +20,7 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-.PHONY: demo test hard lint format docs bench bench-full asan wheel clean \
+.PHONY: demo test hard lint format docs bench bench-full interruption asan wheel clean \
   papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
 $(BIN)/python:
@@ -112,6 +112,10 @@ bench-full: bench papers
 	$(BIN)/python benchmarks/compact.py --table --pictures
 	$(BIN)/python benchmarks/compact_speed.py
 	$(BIN)/python benchmarks/phone_book.py
+
+# How soon Ctrl-C ends a fit of every estimator.
+interruption: $(VENV)/installed-test
+	$(BIN)/python benchmarks/interruption.py
 
 # The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
 # sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.

@@ -254,6 +254,16 @@ def test_panels_have_the_factor_of_the_whole(n, monkeypatch):
     np.testing.assert_allclose(linalg.inverse_of_factored(wanted), np.linalg.inv(A), rtol=1e-9, atol=1e-12)
 
 
+def test_a_copy_in_blocks_is_a_copy(monkeypatch):
+    monkeypatch.setattr(linalg, "COPIED_ENTRIES", 20)
+    A = np.random.default_rng(0).standard_normal((13, 9))
+    for columns_first in (False, True):
+        found = linalg.copied(A, columns_first=columns_first)
+        np.testing.assert_array_equal(found, A)
+        assert found.flags.f_contiguous == columns_first
+        assert not np.shares_memory(found, A)
+
+
 def test_panels_of_an_indefinite_matrix(monkeypatch):
     A = definite(30)
     A[20, 20] = -1.0
