@@ -202,7 +202,7 @@ def test_a_file_is_the_old_one_or_the_new_one(writer, call, is_there, tmp_path, 
 
 
 @pytest.mark.skipif(not HARD, reason="starts many processes; SLIMSVM_HARD=1, or make hard, runs it")
-@pytest.mark.parametrize("method", ["compact", "lssvm"])
+@pytest.mark.parametrize("method", ["compact", "ls"])
 def test_the_command_line(method, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 5))
