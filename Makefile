@@ -27,8 +27,8 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-.PHONY: demo test hard lint format docs bench bench-full asan tsan fuzz wheel release-check qemu \
-  test-oldest clean \
+.PHONY: demo test test-oldest hard lint format docs bench bench-full interruption asan tsan fuzz wheel \
+  release-check qemu clean \
   papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
 $(BIN)/python:
@@ -131,6 +131,10 @@ bench-full: bench papers
 	$(BIN)/python benchmarks/compact.py --table --pictures
 	$(BIN)/python benchmarks/compact_speed.py
 	$(BIN)/python benchmarks/phone_book.py
+
+# How soon Ctrl-C ends a fit of every estimator.
+interruption: $(VENV)/installed-test
+	$(BIN)/python benchmarks/interruption.py
 
 # The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
 # sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.

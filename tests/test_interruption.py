@@ -202,7 +202,7 @@ def test_a_file_is_the_old_one_or_the_new_one(writer, call, is_there, tmp_path, 
 
 
 @pytest.mark.skipif(not HARD, reason="starts many processes; SLIMSVM_HARD=1, or make hard, runs it")
-@pytest.mark.parametrize("method", ["compact", "lssvm"])
+@pytest.mark.parametrize("method", ["compact", "ls"])
 def test_the_command_line(method, tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 5))
@@ -252,6 +252,16 @@ def test_panels_have_the_factor_of_the_whole(n, monkeypatch):
         assert shift == 0.0
     np.testing.assert_array_equal(A, before)
     np.testing.assert_allclose(linalg.inverse_of_factored(wanted), np.linalg.inv(A), rtol=1e-9, atol=1e-12)
+
+
+def test_a_copy_in_blocks_is_a_copy(monkeypatch):
+    monkeypatch.setattr(linalg, "COPIED_ENTRIES", 20)
+    A = np.random.default_rng(0).standard_normal((13, 9))
+    for columns_first in (False, True):
+        found = linalg.copied(A, columns_first=columns_first)
+        np.testing.assert_array_equal(found, A)
+        assert found.flags.f_contiguous == columns_first
+        assert not np.shares_memory(found, A)
 
 
 def test_panels_of_an_indefinite_matrix(monkeypatch):

@@ -26,7 +26,7 @@ hard = pytest.mark.skipif(not HARD, reason="takes minutes; SLIMSVM_HARD=1, or ma
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 THREADS = 8
-# Fits in all, those of the warm-up, rows of each, and what may be taken in between: a tenth of what it would be if a
+# Fits in all, those of the warm-up, rows of each, and what may be taken in between: a quarter of what it would be if a
 # kernel matrix were kept in each.
 FITS, WARM_UP, MEMORY_ROWS = 200, 50, 120
 MOST_GROWTH = (FITS - WARM_UP) * 8 * MEMORY_ROWS**2 // 4

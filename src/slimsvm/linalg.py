@@ -17,6 +17,8 @@ PIVOT_ROUNDINGS = 1.0
 WHOLE_ROWS = 3072
 PANEL_COLUMNS = 384
 CALL_PRODUCTS = 2e9
+# Entries copied at a time: new memory costs the system more time than the copy.
+COPIED_ENTRIES = 2**21
 
 
 def pivot_floor(n: int, diagonal: float) -> float:
@@ -104,6 +106,20 @@ def cholesky_factor(A: Array, jitter: float = 0.0) -> Array:
     return jittered_cholesky(A, jitter)[0]
 
 
+def copied(
+    A: Array,  # (n, m)
+    *,
+    columns_first: bool = False,
+) -> Array:
+    """A copy of a large matrix, in Fortran order on demand; Ctrl-C is heard between blocks of it."""
+    out: Array = np.empty(A.shape, dtype=A.dtype, order="F" if columns_first else "C")
+    source, target = (A.T, out.T) if columns_first else (A, out)
+    step = max(1, COPIED_ENTRIES // max(1, source.shape[1]))
+    for begin in range(0, len(source), step):
+        target[begin : begin + step] = source[begin : begin + step]
+    return out
+
+
 def definite_factor(A: Array) -> Array | None:
     """Lower Cholesky factor of A as it is, or None if A is not positive definite."""
     return _lower_factor(A, overwrite=False)
@@ -132,7 +148,9 @@ def _lower_factor(A: Array, *, overwrite: bool) -> Array | None:
     if len(A) <= WHOLE_ROWS:
         factor, failed = lapack.dpotrf(A, lower=1, clean=not overwrite, overwrite_a=overwrite)
         return None if failed else factor
-    factor = A if overwrite and A.flags.f_contiguous else np.array(A, order="F")
+    if A.dtype != np.float64:
+        A, overwrite = A.astype(np.float64, order="F"), False
+    factor = A if overwrite and A.flags.f_contiguous else copied(A, columns_first=True)
     if not _factor_in_panels(factor):
         return None
     if not overwrite:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from ... import _core
-from ...linalg import definite_factor
+from ...linalg import copied, definite_factor
 from ...problem import KernelGram, Problem, Solution, Status
 from ...progress import tell
 from ...rows import Array
@@ -37,7 +37,7 @@ def _is_definite(gram: KernelGram, ridge: Array) -> bool:
     if gram.is_positive_definite:
         return True
     if gram.is_held:
-        A = gram.dense.copy()
+        A = copied(gram.dense)
         np.einsum("ii->i", A)[:] += ridge
         return definite_factor(A) is not None
     start = np.random.default_rng(0).standard_normal(gram.n)

@@ -27,7 +27,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, minres
 
 from ...limits import FEW_VECTORS, check_columns
-from ...linalg import cholesky_factor, definite_factor
+from ...linalg import cholesky_factor, copied, definite_factor
 from ...problem import KernelGram, Problem, Solution, Status
 from ...progress import tell
 from ...rows import Array
@@ -61,7 +61,7 @@ def solve_cholesky(
 ) -> Solution:
     """Solve with one factorisation of the whole matrix."""
     gram = kernel_gram(problem)
-    A = gram.dense.copy()
+    A = copied(gram.dense)
     np.einsum("ii->i", A)[:] += 1.0 / problem.C
     right = right_hand_sides(problem)
     solve = _factorised(A, gram.is_positive_definite)
