@@ -316,7 +316,8 @@ void hinge(Input& in, bool tame) {
     norm += sum * sum;
   }
   const Real primal = norm / 2 + loss, gap = primal - linear + norm / 2;
-  const Real error = 1e-14L * (rounding + after.size + primal);
+  // below 1e-300 the core calls a gap none, and numbers have few digits
+  const Real error = 1e-14L * (rounding + after.size + primal) + 1e-300L;
   PROMISE(gap <= job.gap * primal + error, "scaled_hinge: a gap of %Lg of %Lg, said %g", gap,
           primal, job.gap);
 }
