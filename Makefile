@@ -20,7 +20,10 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-.PHONY: demo test hard lint format docs bench bench-full asan wheel clean \
+# Random cases of `make attack`.
+CASES ?= 2000
+
+.PHONY: demo test hard attack lint format docs bench bench-full asan wheel clean \
   papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
 $(BIN)/python:
@@ -64,6 +67,11 @@ test: $(VENV)/installed-test
 # What takes minutes: 10,000 altered model files of each kind, every C header in every number under the sanitizers.
 hard: $(VENV)/installed-test
 	SLIMSVM_HARD=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+# Random data and parameters for every estimator, 30 ms each; goes on where it was (build/random_cases.jsonl), and
+# writes benchmarks/results/random_cases.md.
+attack: $(VENV)/installed-test
+	$(BIN)/python tests/random_cases.py $(CASES) --again --results benchmarks/results/random_cases.md
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
