@@ -133,7 +133,7 @@ def weights(given: Any, rng: np.random.Generator) -> Any:
     if kind < 8:
         zero, any_size = rng.random(len(given)) < 0.2, 10.0 ** rng.uniform(-30, 30, len(given))
         return (given, given, given, None, given * ~zero, given * ~zero, any_size, np.ones(len(given)))[kind]
-    return given * (1e-9, 1e9, 1e59, 1e200)[kind - 8]
+    return given * (1e-9, 1e9, 1e29, 1e200)[kind - 8]
 
 
 def targets(name: str, y: Any, rng: np.random.Generator) -> Any:

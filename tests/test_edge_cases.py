@@ -322,6 +322,25 @@ def test_a_compact_machine_refuses_rows_out_of_range_whether_it_scales_them_or_n
     np.testing.assert_array_equal(centre_of(np.full((3, 1), -1e308), np.full(3, 1e9)), [-1e308])
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_one_far_row_leaves_a_projection_sound(form):
+    X, y, _, T = data("CompactSVC", n=40)
+    X[0, 1] = 1e100
+    sound("CompactSVC", form(X), y, T=T, metric="linear", scale=False)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if has(n, "kernel") and n not in WRAPPED])
+def test_a_matrix_of_kernel_values_out_of_range_is_refused(name):
+    """Also where the values cancel in their sum."""
+    _, y, _, _ = data(name, n=20)
+    K = np.outer(np.arange(20) - 9.5, np.arange(20) - 9.5) * 1e300
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(
+            ValueError, match=r"kernel values of X are too large \(above 1e\+100\)|'precomputed'"
+        ):
+            fit(name, form(K), y, kernel="precomputed")
+
+
 @pytest.mark.parametrize("factor", [1e-40, 1e40])
 def test_targets_out_of_the_range_of_the_numbers_that_ship_are_refused(factor):
     X, y, _, _ = data("CompactSVR")

@@ -21,7 +21,7 @@ from .rows import Array, Rows, distinct_rows
 
 # What the largest sample weight lies between, so that squares of sums of weights, of their products with kernel values
 # and of their quotients with C are numbers.
-WEIGHTS_BETWEEN = (1e-100, 1e60)
+WEIGHTS_BETWEEN = (1e-100, 1e30)
 # What C times the largest weight lies between: interior points multiply it with what its inverse has been in.
 PENALTIES_BETWEEN = (1e-100, 1e30)
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_gamma
 from ..limits import check_width
+from ..problem import check_finite
 from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
@@ -237,6 +238,8 @@ class KernelEstimator(TrainedEstimator):
             raise ValueError(
                 f"X must be the square matrix of kernel values for kernel='precomputed', got shape {rows.shape}."
             )
+        if self._is_precomputed:
+            check_finite(rows if isinstance(rows, np.ndarray) else rows.data)
         return rows if isinstance(y, str) else (rows, checked[1])
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
