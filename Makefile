@@ -27,7 +27,10 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-.PHONY: demo test test-oldest hard lint format docs bench bench-full interruption asan tsan fuzz wheel \
+# Random cases of `make attack`.
+CASES ?= 2000
+
+.PHONY: demo test test-oldest hard attack lint format docs bench bench-full interruption asan tsan fuzz wheel \
   release-check qemu clean \
   papers papers-plan papers-quick $(PAPERS:%=paper-%)
 
@@ -81,6 +84,11 @@ test-oldest:
 	$(call INSTALL,$(OLDEST)) ".[test]" --constraint build/oldest.txt --config-settings=build-dir=build/oldest
 	cd $(OLDEST) && bin/python -m pytest -q -n 2 -p no:cacheprovider -W ignore::DeprecationWarning \
 	  --rootdir ../.. -c ../../pyproject.toml ../../tests
+
+# Random data and parameters for every estimator, 30 ms each; goes on where it was (build/random_cases.jsonl), and
+# writes benchmarks/results/random_cases.md.
+attack: $(VENV)/installed-test
+	$(BIN)/python tests/random_cases.py $(CASES) --again --results benchmarks/results/random_cases.md
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

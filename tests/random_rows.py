@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 
 from everyone import make
@@ -67,6 +68,54 @@ HARSH = GENTLE | {
     "denormal": lambda X, rng: X * 1e-310,
     "all alike": lambda X, rng: np.full_like(X, 3.0),
 }
+
+
+def explicit_zeros(X: Any) -> Any:
+    """CSR with every entry stored, under 64-bit indices."""
+    n, d = X.shape
+    columns, starts = np.tile(np.arange(d, dtype=np.int64), n), np.arange(0, n * d + 1, d, dtype=np.int64)
+    return sparse.csr_array((X.ravel().copy(), columns, starts), shape=X.shape)
+
+
+def unwritable(X: Any) -> Any:
+    """A copy that cannot be written to."""
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def not_contiguous(X: Any) -> Any:
+    """Every other column of a wider array."""
+    wide = np.zeros((len(X), 2 * X.shape[1]))
+    wide[:, ::2] = X
+    return wide[:, ::2]
+
+
+def backwards(X: Any) -> Any:
+    """A view with a negative stride."""
+    return X[::-1].copy()[::-1]
+
+
+def single(X: Any) -> Any:
+    """In float32; what is too large for it becomes infinite."""
+    return X.astype(np.float32)
+
+
+# The same rows (but for `single`) in other containers.
+FORMS: tuple[Any, ...] = (
+    np.asarray,
+    single,
+    np.asfortranarray,
+    not_contiguous,
+    unwritable,
+    backwards,
+    explicit_zeros,
+    sparse.csr_matrix,
+    sparse.csr_array,
+    sparse.csc_array,
+    sparse.coo_matrix,
+    sparse.lil_array,
+)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import everyone
 from everyone import NAMES, WRAPPED, answers, close, data, fit, has, make, same_bits, size, takes
 from slimsvm import CompactSVC, EmpiricalFeatureMap, SparseProbitClassifier, ZeroNormSelector
 from slimsvm.kernels import RBF, Polynomial, resolve_gamma
+from slimsvm.methods.compact.scaling import centre_of, widths_for
 from slimsvm.readout import LargestReadout, Probability, SignReadout
 from slimsvm.threads import n_threads
 from slimsvm.training import TrainingSet
@@ -250,6 +251,121 @@ def test_weights_that_are_none(name):
         if name not in WRAPPED:
             with pytest.raises(ValueError, match=r"sample_weight is too (small|large) to be added up"):
                 fit(name, X, y, np.full(len(X), factor))
+
+
+# These divide the weights by their mean.
+ANY_WEIGHT = ("CompactSVC", "CompactSVR", *WRAPPED)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if takes(n, "sample_weight") and n not in ANY_WEIGHT])
+def test_weights_whose_squares_overflow_are_refused(name):
+    """SVC: fits, and predicts one class."""
+    X, y, weight, _ = data(name, n=20)
+    for factor, how in ((1e-200, "small"), (1e200, "large")):
+        with pytest.raises(
+            ValueError, match=rf"sample_weight is too {how} to be added up .* multiply C by that"
+        ):
+            fit(name, X, y, weight * factor)
+    if has(name, "class_weight"):
+        for heavy in (1e200, 1e308):
+            with pytest.raises(ValueError, match=r"sample_weight is too large .* class weights included"):
+                fit(name, X, y, weight * 2, class_weight={0: heavy, 1: heavy})
+
+
+@with_penalty
+def test_a_penalty_beyond_what_can_be_trained_with_is_refused(name):
+    X, y, weight, _ = data(name, n=20)
+    if name in WRAPPED:
+        pytest.skip("libsvm takes any")
+    for C, how in ((1e-105, "small"), (1e40, "large")):
+        with pytest.raises(
+            ValueError, match=rf"C is too {how} to be trained with: times the largest sample_weigh"
+        ):
+            fit(name, X, y, C=C)
+    if takes(name, "sample_weight"):
+        with pytest.raises(ValueError, match=r"C is too large .* got C=1e\+12"):
+            fit(name, X, y, weight * 1e30, C=1e12)
+
+
+@weighted
+def test_weights_of_any_size_side_by_side_end(name):
+    """SVC: fits."""
+    X, y, _, T = data(name, n=30)
+    if name in WRAPPED:
+        pytest.skip("libsvm's own weights")
+    with or_said("C is too large to be trained with"):
+        sound(name, X, y, 10.0 ** np.random.default_rng(0).uniform(-28, 28, len(X)), T=T)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "smo"])
+@pytest.mark.parametrize("name", ["LSSVC", "LSSVR", "PrunedLSSVC"])
+def test_a_matrix_that_is_singular_to_the_last_bit_is_solved(name, solver):
+    """Kernel values so large that what C adds to them is lost."""
+    X, y, _, _ = data(name)
+    K = np.full((len(X), len(X)), 2.0**60)
+    options = {"solver": solver} if has(name, "solver") else {}
+    sound(name, K, y, kernel="precomputed", C=1e3, **options)
+
+
+def test_a_compact_machine_refuses_rows_out_of_range_whether_it_scales_them_or_not():
+    X, y, _, _ = data("CompactSVR", n=20)
+    X[::2] = np.finfo(np.float64).min
+    for scale in (True, False):
+        with pytest.raises(
+            ValueError, match=r"so large .* that the width of the kernel is out of the range of numbers"
+        ):
+            fit("CompactSVR", X, y, scale=scale)
+    with pytest.raises(
+        ValueError, match=r"so near to each other that the width of the kernel is out of the range"
+    ):
+        widths_for(np.array([12.0, 0.0]), np.array([1e-152, 1.0]))
+    np.testing.assert_array_equal(centre_of(np.full((3, 1), -1e308), np.full(3, 1e9)), [-1e308])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_one_far_row_leaves_a_projection_sound(form):
+    X, y, _, T = data("CompactSVC", n=40)
+    X[0, 1] = 1e100
+    sound("CompactSVC", form(X), y, T=T, metric="linear", scale=False)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if has(n, "kernel") and n not in WRAPPED])
+def test_a_matrix_of_kernel_values_out_of_range_is_refused(name):
+    """Also where the values cancel in their sum."""
+    _, y, _, _ = data(name, n=20)
+    K = np.outer(np.arange(20) - 9.5, np.arange(20) - 9.5) * 1e300
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(
+            ValueError, match=r"kernel values of X are too large \(above 1e\+100\)|'precomputed'"
+        ):
+            fit(name, form(K), y, kernel="precomputed")
+
+
+@pytest.mark.parametrize("factor", [1e-40, 1e40])
+def test_targets_out_of_the_range_of_the_numbers_that_ship_are_refused(factor):
+    X, y, _, _ = data("CompactSVR")
+    for number in ("float32", "int8"):
+        with pytest.raises(ValueError, match=r"y is too (small|large) to be trained on in float32"):
+            fit("CompactSVR", X, y * factor, number=number)
+    assert fit("CompactSVR", X, y * factor, number="float64").score(X, y * factor) > 0.5
+
+
+@pytest.mark.parametrize("bandwidth", ["cv", "full"])
+def test_a_density_of_rows_so_near_that_no_bandwidth_is_a_number_is_refused(bandwidth):
+    X = np.random.default_rng(0).standard_normal((20, 1)) * 1e-150
+    with pytest.raises(
+        ValueError, match="so near to each other that the bandwidth is out of the range of numbers"
+    ):
+        fit("SparseKernelDensity", X, None, bandwidth=bandwidth)
+
+
+def test_a_density_of_few_vectors_takes_heavy_and_far_rows():
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    X[0] = np.finfo(np.float64).min
+    for factor in (1.0, 1e12):
+        fit("SparseKernelDensity", X, None, np.full(20, factor), max_vectors=2).score_samples(X[1:])
+    with pytest.raises(ValueError, match=r"C is too large to be trained with: .* between 1e-100 and 1e\+15"):
+        fit("SparseKernelDensity", X, None, np.full(20, 1e16))
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if has(n, "C") and takes(n, "sample_weight")])

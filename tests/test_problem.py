@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 import reference
 from slimsvm.kernels import RBF, Linear, Precomputed
 from slimsvm.losses import Hinge, Squared, SquaredHinge
-from slimsvm.problem import KernelGram, Problem, Solution, Status
+from slimsvm.problem import KernelGram, Problem, Solution, Status, check_finite
 
 LOSSES = [Squared(), Hinge(), SquaredHinge()]
 
@@ -64,6 +64,14 @@ def test_the_matrix_is_the_same_held_or_not(make, precomputed):
 def test_the_matrix_is_float64_whatever_the_rows_are():
     gram = KernelGram(RBF(0.5), rows().astype(np.float32))
     assert gram.dense.dtype == gram.diagonal().dtype == (gram @ np.ones((30, 1))).dtype == np.float64
+
+
+def test_values_that_cancel_are_too_large_all_the_same():
+    for largest, what in ((1e300, "too large"), (np.inf, "not finite"), (np.nan, "not finite")):
+        with pytest.raises(ValueError, match=f"kernel values of X are {what}"):
+            check_finite(np.array([[largest, -largest], [1.0, 1.0]]))
+    check_finite(np.array([[1e99, -1e99]]))
+    check_finite(np.empty((0, 3)))
 
 
 def test_a_matrix_above_the_limit_is_refused_with_its_size():

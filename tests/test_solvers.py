@@ -22,6 +22,8 @@ from slimsvm.linalg import cholesky_factor
 from slimsvm.losses import Squared
 from slimsvm.methods.least_squares.solvers import SOLVERS, solve_cg, solve_cholesky, solve_smo
 from slimsvm.problem import KernelGram, Problem, Status
+from slimsvm.solvers.hinge_no_bias import solve_interior_point_hinge
+from slimsvm.solvers.one_norm_margin import solve_one_norm_margin
 
 every_solver = pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS.keys())
 
@@ -321,3 +323,19 @@ def test_the_cholesky_factor_grows_its_jitter_until_it_succeeds():
         assert np.isfinite(L).all()
         assert np.abs(np.triu(L, 1)).max() == 0
         assert np.abs(L @ L.T - A).max() <= 1e-10 * max(1.0, np.abs(A).max())
+
+
+def test_the_cholesky_factor_of_what_is_not_finite_is_not_a_number():
+    """And is found at once: no jitter helps."""
+    for bad in (np.nan, np.inf):
+        assert np.isnan(cholesky_factor(np.array([[1.0, bad], [bad, 1.0]]))).any()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e20])
+def test_an_interior_point_that_overflows_ends_at_the_best_point_it_has_seen(size):
+    B, t, c = np.random.default_rng(0).standard_normal((12, 3)) * size, np.ones(12), np.full(12, 1e150)
+    through_origin = solve_interior_point_hinge(B, t, c)
+    with_intercept = solve_one_norm_margin(np.eye(3), B, t, c, 1.0, np.where(B[:, 0] > 0, 1.0, -1.0))
+    for found, coef in ((through_origin, through_origin.w), (with_intercept, with_intercept.alpha)):
+        assert found.status is not Status.OPTIMAL
+        assert np.isfinite(coef).all()

@@ -74,7 +74,7 @@ def jittered_cholesky(
     """Lower Cholesky factor of A + shift I, and the shift.
 
     The shift is `jitter` times the mean of the diagonal; where that is not enough it grows tenfold, from rounding on,
-    until it is.
+    until it is. The factor of a matrix that is not finite is not a number.
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ def jittered_cholesky(
         factor = _lower_factor(matrix, overwrite=overwrite)
         if factor is not None:
             return factor, jitter * size
+        if not np.isfinite(matrix).all():
+            return np.full_like(matrix, np.nan), np.nan
         jitter = max(10.0 * jitter, np.finfo(np.float64).eps * len(A))
         if overwrite:  # the upper triangle is still that of A
             for j in range(len(matrix)):

@@ -19,6 +19,12 @@ from .probability import Probability
 from .problem import KernelGram
 from .rows import Array, Rows, distinct_rows
 
+# What the largest sample weight lies between, so that squares of sums of weights, of their products with kernel values
+# and of their quotients with C are numbers.
+WEIGHTS_BETWEEN = (1e-100, 1e30)
+# What C times the largest weight lies between: interior points multiply it with what its inverse has been in.
+PENALTIES_BETWEEN = (1e-100, 1e30)
+
 
 @dataclass(frozen=True)
 class TrainingSet:
@@ -181,6 +187,30 @@ def _in_order(X: Rows, Y: Array, weight: Array, precomputed: bool) -> tuple[Arra
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return first[order], place[group]
+
+
+def check_weights(
+    weight: Array,
+    between: tuple[float, float] = (0.0, np.inf),
+    C: float | None = None,
+    penalties: tuple[float, float] = PENALTIES_BETWEEN,
+) -> None:
+    """Refuse weights that cannot be added up, or the largest of which, alone or times C, is out of range."""
+    largest = weight.max()
+    with np.errstate(over="ignore"):
+        usable = largest >= np.finfo(np.float64).tiny and np.isfinite(weight.sum())
+    if not usable or not between[0] <= largest <= between[1]:
+        raise ValueError(
+            f"sample_weight is too {'small' if largest < 1 else 'large'} to be added up and divided by (the largest is "
+            f"{largest:.3g}, class weights included); divide it by its largest entry, and multiply C by that."
+        )
+    least, most = penalties
+    if C is not None and not least / C <= largest <= most / C:
+        how = "small" if largest < 1 / C else "large"
+        raise ValueError(
+            f"C is too {how} to be trained with: times the largest sample_weight ({largest:.3g}, class weights "
+            f"included) it must be between {least:.0e} and {most:.0e}, got C={C:.3g}."
+        )
 
 
 def class_weights(class_weight: Any, classes: Array, codes: Array, weight: Array) -> Array:  # (n_classes,)

@@ -24,10 +24,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 from ..expansion import KernelExpansion
 from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_gamma
 from ..limits import check_width
+from ..problem import check_finite
 from ..readout import Readout, ValueReadout, label_readout
 from ..rows import Array, Rows, as_rows
 from ..threads import n_threads, one_blas_thread
-from ..training import Trained, TrainingSet, class_weights, part_of_rows
+from ..training import WEIGHTS_BETWEEN, Trained, TrainingSet, check_weights, class_weights, part_of_rows
 from ..words import count
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
 from .progress import CallbackSupportMixin, FitProgress
@@ -139,6 +140,7 @@ class KernelEstimator(TrainedEstimator):
     _merges_equal_targets: ClassVar[bool] = True
     # whether the method holds numbers for every column of X, those without an entry too
     _needs_every_column: ClassVar[bool] = False
+    _weights_between: ClassVar[tuple[float, float]] = WEIGHTS_BETWEEN
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), HasMethods(["__call__", "diag", "expand"]), callable],
@@ -236,6 +238,8 @@ class KernelEstimator(TrainedEstimator):
             raise ValueError(
                 f"X must be the square matrix of kernel values for kernel='precomputed', got shape {rows.shape}."
             )
+        if self._is_precomputed:
+            check_finite(rows if isinstance(rows, np.ndarray) else rows.data)
         return rows if isinstance(y, str) else (rows, checked[1])
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
@@ -258,20 +262,14 @@ def check_products(X: Rows) -> None:
         )
 
 
-def checked_weight(sample_weight: Any, X: Rows) -> Array:
-    """Sample weights as float64; at least one must be positive."""
+def checked_weight(sample_weight: Any, X: Rows, between: tuple[float, float] = (0.0, np.inf)) -> Array:
+    """Sample weights as float64; at least one must be positive, and the largest lie between these."""
     if sample_weight is None:
         return np.ones(X.shape[0])
     weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not (weight > 0).any():
         raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
-    with np.errstate(over="ignore"):
-        usable = weight.max() >= np.finfo(np.float64).tiny and np.isfinite(weight.sum())
-    if not usable:
-        raise ValueError(
-            f"sample_weight is too {'small' if weight.max() < 1 else 'large'} to be added up and divided by (the "
-            f"largest is {weight.max():.3g}); divide it by its largest entry, and multiply C by that."
-        )
+    check_weights(weight, between)
     return weight
 
 
@@ -348,10 +346,13 @@ def classified(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Training
             "y must have at least two classes among the rows of positive weight, but it has one class: "
             f"{classes.tolist()[0]!r}."
         )
+    with np.errstate(over="ignore"):
+        weight = weight[rows] * factors[codes]
+    check_weights(weight, model._weights_between, getattr(model, "C", None))
     data = TrainingSet(
         X=part_of_rows(X, rows, model._is_precomputed),
         Y=label_readout(classes).signs(codes),
-        weight=weight[rows] * factors[codes],
+        weight=weight,
         rows=rows,
         codes=codes,
         classify=True,
@@ -372,8 +373,9 @@ class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator
 
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, bool]:
         X, y = self._checked(X, y, multi_output=True, y_numeric=True)
-        weight = checked_weight(sample_weight, X)
+        weight = checked_weight(sample_weight, X, self._weights_between)
         rows = np.flatnonzero(weight > 0)
+        check_weights(weight, C=getattr(self, "C", None))
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[rows]
         check_targets(Y, X.dtype)
         data = TrainingSet(

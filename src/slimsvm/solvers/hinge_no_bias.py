@@ -96,8 +96,10 @@ class _Newton:
 
 
 def _longest_step(*pairs: tuple[Array, Array]) -> float:
-    """The largest step up to 1 that keeps every x + step dx positive."""
-    worst = max(float((-dx / x).max()) for x, dx in pairs)
+    """The largest step up to 1 that keeps every x + step dx positive; 0 where a direction is not a number."""
+    worst = float(np.max([(-dx / x).max() for x, dx in pairs]))
+    if np.isnan(worst):
+        return 0.0
     return min(1.0, STEP / worst) if worst > STEP else 1.0
 
 
@@ -160,6 +162,8 @@ def take_columns(B: Array, columns: Array) -> Array:  # (n, k)
     return taken
 
 
+# a direction that is not a number ends the search at the best point
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def solve_interior_point_hinge(
     B: Array, t: Array, c: Array, *, tol: float = 1e-6, max_iter: int = MAX_ITERATIONS
 ) -> HingeSolution:
@@ -193,7 +197,7 @@ def solve_interior_point_hinge(
     w = newton.BT @ beta
     z = t - w @ newton.BT
     # s - xi = -z with s xi constant: a feasible, well-centred start
-    xi = 0.5 * (z + np.sqrt(z * z + 4.0 * max(1.0, float(np.abs(z).mean())) ** 2))
+    xi = 0.5 * (z + np.sqrt(z * z + 4.0 * np.square(max(1.0, np.abs(z).mean()))))
     s = xi - z
     gap, n_iter, status = np.inf, 0, Status.ITERATION_LIMIT
     best = (w, beta, np.inf)
@@ -210,14 +214,13 @@ def solve_interior_point_hinge(
             break
         s_beta, xi_eta = s / beta, xi / eta
         newton.prepare(1.0 / (s_beta + xi_eta))
-        mu = (float(s @ beta) + float(xi @ eta)) / (2 * n)
+        mu = (s @ beta + xi @ eta) / (2 * n)
         # predictor
         d_beta = newton.solve(z)
         d_s = -s - s_beta * d_beta
         d_xi = -xi + xi_eta * d_beta
         step = _longest_step((beta, d_beta), (eta, -d_beta), (s, d_s), (xi, d_xi))
-        reached = float((s + step * d_s) @ (beta + step * d_beta))
-        reached += float((xi + step * d_xi) @ (eta - step * d_beta))
+        reached = (s + step * d_s) @ (beta + step * d_beta) + (xi + step * d_xi) @ (eta - step * d_beta)
         target = mu * (reached / (2 * n * mu)) ** 3
         # corrector
         first = (target - d_s * d_beta) / beta

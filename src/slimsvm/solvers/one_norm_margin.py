@@ -93,6 +93,8 @@ class _Newton:
         return d_b, d_beta, d_g, d_u, d_v, d_s, d_xi
 
 
+# a direction that is not a number ends the search at the best point
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def solve_one_norm_margin(
     P: Array,
     B: Array,
@@ -162,7 +164,7 @@ def solve_one_norm_margin(
         residual = B_beta - P_alpha - g
         unbalanced = -float(q @ beta)
         pieces = 2 * (n + m)
-        mu = float(s @ beta + xi @ eta + u @ lower + v @ upper) / pieces
+        mu = (s @ beta + xi @ eta + u @ lower + v @ upper) / pieces
 
         system = _Newton(
             B, q, L, inner_q, bias_curvature, alpha, z, u, v, lower, upper, s, xi, theta, omega, s_beta,
@@ -180,7 +182,7 @@ def solve_one_norm_margin(
             (lower, -d_g),
             (upper, d_g),
         )
-        reached = float(
+        reached = (
             (s + step * d_s) @ (beta + step * d_beta)
             + (xi + step * d_xi) @ (eta - step * d_beta)
             + (u + step * d_u) @ (lower - step * d_g)

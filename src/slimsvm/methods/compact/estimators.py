@@ -20,7 +20,7 @@ from ...readout import ValueReadout, label_readout
 from ...refinement import RoundedHinge, RoundedInsensitive
 from ...rows import Array
 from ...training import Trained, TrainingSet
-from ..base import KernelClassifier, KernelRegressor, Run
+from ..base import KernelClassifier, KernelRegressor, Run, check_targets
 from ..chunked import AllRows
 from ..fitted import ProbabilitiesMixin
 from .constraints import COMPACT_CONSTRAINTS
@@ -36,6 +36,7 @@ class Compact(GoesOn):
     """What both estimators share."""
 
     _stages = STAGES
+    _weights_between = (0.0, np.inf)  # they are divided by their mean
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
         return as_kernel(self.kernel, 1.0, self.degree, self.coef0)  # its width is searched or learnt
@@ -359,6 +360,8 @@ scale, warm_start, on_interrupt, verbose, random_state, n_jobs
             )
         if (start := self._start()) is not None:
             return self._trained_from(start, data, run)
+        if self.number not in (None, "float64"):  # which are scaled by numbers in float32
+            check_targets(data.Y, np.dtype(np.float32))
         loss, unit, centre = self._loss_and_unit(data)
         given, data = data.Y, replace(data, Y=(data.Y - centre) / unit)
         score: Callable[[Array, Array], float] | None = None

@@ -27,7 +27,7 @@ from .moved import MovedVectors
 from .notices import warn_of_interruption, warn_of_one_class
 from .observations import Observations, of_mean_one, points_of
 from .plan import LARGEST, LEARNT_FEATURES, metrics_in_question
-from .scaling import can_be_dense, spread_of
+from .scaling import can_be_dense, centre_of, spread_of, widths_for
 from .search import choose
 from .selected import RowModel, SelectedRows
 from .trial import Trial
@@ -271,9 +271,10 @@ class CompactFit:
     @cached_property
     def spread(self) -> Array:  # (d,)
         """What the features are divided by."""
-        if not self.model.scale:
+        if not (self.model.scale or self.moved):
             return np.ones(self.data.X.shape[1])
-        return spread_of(self._dense if self.moved else self.data.X, self.data.weight)
+        spread = spread_of(self._dense if self.moved else self.data.X, self.data.weight)
+        return spread if self.model.scale else np.ones_like(spread)
 
     @cached_property
     def _dense(self) -> Array:  # (n, d)
@@ -281,8 +282,7 @@ class CompactFit:
 
     @cached_property
     def _centre(self) -> Array:  # (d,)
-        centre: Array = (self.data.weight @ self._dense) / self.data.weight.sum()
-        return centre
+        return centre_of(self._dense, self.data.weight)
 
     def _moved(self) -> MovedVectors:
         """Vectors that move, on inputs that are centred and scaled."""
@@ -390,7 +390,7 @@ class CompactFit:
         """What was found, in the units of X, and the rows its vectors were."""
         if isinstance(found, RbfModel):
             dtype = self.data.X.dtype
-            widths = one_if_equal(np.exp(found.log_widths) / np.square(self.spread))
+            widths = widths_for(found.log_widths, self.spread)
             vectors = (found.vectors * self.spread + self._centre).astype(dtype)
             coef, intercept = found.coef.astype(dtype), found.intercept.astype(dtype)
             return KernelExpansion(RBF(widths), vectors, coef, intercept).compact(), None

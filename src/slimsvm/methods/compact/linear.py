@@ -41,6 +41,9 @@ from .plan import LARGEST, MANY_ROWS, ladder
 from .race import LinearChoice, Race, Shape
 from .trial import Trial
 
+# Rows farther than this many spreads from the others are trained on as if they were there: squares stay numbers in
+# float32, and no kernel reaches so far.
+FARTHEST = 1e18
 # Dimensions of the image that are tried, as far as there are features; up to the last, as many as there are features
 # too.
 RANKS = (4, 8, 16, 32, 64)
@@ -138,12 +141,12 @@ class LinearMaps:
         X = self.data.X if rows is None else self.data.X[rows]
         scale = self.scales[own]
         if sparse.issparse(X):
-            return _Scaled(
-                scale_columns(X.astype(np.float64), 1.0 / scale).astype(np.float32), self.middle / scale
-            )
+            X = scale_columns(X.astype(np.float64), 1.0 / scale)
+            np.clip(X.data, -FARTHEST, FARTHEST, out=X.data)
+            return _Scaled(X.astype(np.float32), self.middle / scale)
         out = np.empty(X.shape, dtype=np.float32)
         for block in block_slices(len(X), 16 * X.shape[1]):
-            out[block] = (X[block].astype(np.float64) - self.middle) / scale
+            out[block] = np.clip((X[block].astype(np.float64) - self.middle) / scale, -FARTHEST, FARTHEST)
         return _Scaled(out, np.zeros(X.shape[1]))
 
     def train(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 from scipy import sparse
 
+from ...kernels import one_if_equal
 from ...rows import Array, Rows, dense_if_crowded
 
 # CSR rows are made dense, so that vectors can move, if they then take at most this; or at most the larger number, and
@@ -56,9 +59,28 @@ def spread_of(X: Rows, weight: Array) -> Array:  # (d,)
     usable = varies & (spread >= 1 / LARGEST_SPREAD)
     bad = np.flatnonzero(~(np.maximum(spread, np.abs(mean)) <= LARGEST_SPREAD))
     if bad.size or (varies.any() and not usable.any()):
-        how = f"so large (feature {bad[0]})" if bad.size else "so near to each other"
-        raise ValueError(
-            f"X has entries {how} that the width of the kernel is out of the range of numbers; divide X by its scale "
-            "(sklearn.preprocessing.MaxAbsScaler does)."
-        )
+        _refuse(f"so large (feature {bad[0]})" if bad.size else "so near to each other")
     return np.where(usable, spread, 1.0)
+
+
+def _refuse(how: str) -> NoReturn:
+    raise ValueError(
+        f"X has entries {how} that the width of the kernel is out of the range of numbers; divide X by its scale "
+        "(sklearn.preprocessing.MaxAbsScaler does)."
+    )
+
+
+def widths_for(log_widths: Array, spread: Array) -> float | Array:  # (d,)
+    """Widths of features that were divided by these spreads, for the features as they were; one if they are equal."""
+    with np.errstate(over="ignore"):
+        widths = np.exp(log_widths) / np.square(spread)
+    if not np.isfinite(widths).all():
+        _refuse("so near to each other")
+    return one_if_equal(widths)
+
+
+def centre_of(X: Array, weight: Array) -> Array:  # (d,)
+    """Weighted mean of each feature, where sums of the features themselves overflow too."""
+    least = np.ldexp(1.0, -np.frexp(weight.sum())[1])  # a power of two changes no bit
+    centre: Array = ((least * weight) @ X) / (least * weight.sum())
+    return centre

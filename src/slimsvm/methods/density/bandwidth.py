@@ -25,6 +25,8 @@ ROWS_LEFT_OUT = 1000
 # Its range as multiples of Scott's rule, and the precision of its logarithm.
 BANDWIDTH_RANGE = (0.05, 3.0)
 BANDWIDTH_PRECISION = 0.02
+# The square of its inverse is a number.
+SMALLEST_BANDWIDTH = 1e-150
 # Rows on which bandwidths of the mixture are compared: one in HELD_OUT is held out, the mixture has the rest.
 ROWS_COMPARED = 5000
 HELD_OUT = 5
@@ -121,6 +123,11 @@ def full_bandwidth(X: Rows, weight: Array) -> float:
             value -= float(weight[own] @ (np.log(sums) - rate * nearest))
         return value / float(weight[chosen].sum()) + d * log_h
 
+    if scott * min(BANDWIDTH_RANGE) < SMALLEST_BANDWIDTH:
+        raise ValueError(
+            "X has entries so near to each other that the bandwidth is out of the range of numbers; divide X by its "
+            "scale (sklearn.preprocessing.MaxAbsScaler does)."
+        )
     bounds = tuple(math.log(scott * factor) for factor in BANDWIDTH_RANGE)
     found = minimize_scalar(left_out, bounds=bounds, method="bounded", options={"xatol": BANDWIDTH_PRECISION})
     return math.exp(float(found.x))

@@ -19,7 +19,7 @@ from ...limits import announce, check_width, pass_seconds
 from ...readout import DensityReadout
 from ...rows import Array, Rows, as_rows, dense, distinct_rows
 from ...threads import n_threads, one_blas_thread
-from ...training import Trained
+from ...training import WEIGHTS_BETWEEN, Trained, check_weights
 from ...words import count
 from ..base import TrainedEstimator, checked_weight, unchanged_on_failure
 from ..documentation import documented
@@ -29,6 +29,8 @@ from .mixture_support import SparseMixture, sparse_mixture
 
 # Looks at what each row would gain as a vector, which take a pass over the kernel matrix each.
 LIKELY_PASSES = 20
+# What C times the largest weight lies between: a vector costs one, which rounding loses beside larger likelihoods.
+PENALTIES = (1e-100, 1e15)
 
 
 @documented
@@ -157,7 +159,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
             X = as_rows(
                 validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
             )
-            trained = self._train(X, checked_weight(sample_weight, X))
+            trained = self._train(X, checked_weight(sample_weight, X, WEIGHTS_BETWEEN))
             vectors, rounds = trained.expansion.n_vectors, trained.n_iter
             bandwidth = trained.extras["bandwidth_"]
             progress.say(
@@ -168,6 +170,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         return self
 
     def _train(self, X: Rows, weight: Array) -> Trained:
+        check_weights(weight, C=self.C, penalties=PENALTIES)
         check_width(X)
         rows = np.flatnonzero(weight > 0)
         first, group = distinct_rows(X[rows])

@@ -159,7 +159,10 @@ def _swept(gram: KernelGram, s: Array, at: Placed) -> Placed:
 
 
 def _means(X: Rows, pull: Array) -> Array:  # (n, d), (n, m) -> (m, d)
-    return np.asarray((pull / pull.sum(axis=0)).T @ X)  # a mean is no larger than what it is of
+    with np.errstate(over="ignore"):
+        means = np.asarray((pull / pull.sum(axis=0)).T @ X)
+    # a mean is no larger than what it is of, but for rounding
+    return np.clip(means, -np.finfo(np.float64).max, np.finfo(np.float64).max)
 
 
 def _nearest(X: Rows, points: Array, k: int = 1) -> Array:  # (k, m)
@@ -335,6 +338,7 @@ def keep_at_most(K: Array, s: Array, alpha: Array, limit: int) -> Array:
     limit : int
     """
     kept = np.arange(len(alpha))
+    s = s / np.ldexp(1.0, np.frexp(s.sum())[1])  # their size does not matter, and quotients could overflow
     while len(kept) > limit:
         loss, shares = losses(K[:, kept], s, alpha)
         leaving = least_apart(loss, shares, max(1, int(LEAVE_TOGETHER * (len(kept) - limit))))

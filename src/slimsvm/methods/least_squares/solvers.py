@@ -45,12 +45,15 @@ Solver: TypeAlias = Callable[..., Solution]
 
 
 def _factorised(A: Array, is_positive_definite: bool) -> Callable[[Array], Array]:
-    """A function that applies A^-1."""
+    """A function that applies A^-1, or the inverse on what A tells from rounding where it is singular."""
     if not is_positive_definite:
         factor = definite_factor(A)
         if factor is None:
-            factors = linalg.lu_factor(A, check_finite=False)
-            return lambda right: linalg.lu_solve(factors, right, check_finite=False)
+            lu, pivots, zero = linalg.lapack.dgetrf(A)
+            if zero:  # the ridge is lost in the rounding of K
+                inverse = linalg.pinvh(A, check_finite=False)
+                return lambda right: inverse @ right
+            return lambda right: linalg.lu_solve((lu, pivots), right, check_finite=False)
     else:
         factor = cholesky_factor(A)
     return lambda right: linalg.cho_solve((factor, True), right, check_finite=False)

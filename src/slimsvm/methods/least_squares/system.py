@@ -31,7 +31,10 @@ def with_intercept(problem: Problem, solved: Array) -> tuple[Array, Array]:
         return solved[:, :k], np.zeros(k)
     nu, eta = solved[:, :k], solved[:, k]
     # 1'alpha = 1'nu - b 1'eta is 0 for a free intercept (eq. 8), b for a penalised one (eq. 15)
-    intercept = nu.sum(axis=0) / (eta.sum() + problem.penalize_intercept)
+    curvature = eta.sum() + problem.penalize_intercept
+    if curvature == 0:  # rows without weight
+        return nu, np.zeros(k)
+    intercept = nu.sum(axis=0) / curvature
     return nu - eta[:, None] * intercept, intercept
 
 

@@ -1,0 +1,66 @@
+"""Some of the random cases of `make attack`, and how they are told apart."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import random_cases
+
+HARD = bool(os.environ.get("SLIMSVM_HARD"))
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore:invalid value encountered in reduce"),
+]
+
+
+@pytest.mark.parametrize("name", random_cases.ours)
+def test_random_cases_end_in_a_sound_model_or_a_clear_error(name):
+    first = random_cases.ours.index(name)
+    for number in range(first, (80 if HARD else 2) * len(random_cases.ours), len(random_cases.ours)):
+        assert random_cases.attack(number).wrong == ""
+
+
+def test_a_case_is_known_by_its_number():
+    one, same, other = (random_cases.trial(number) for number in (31, 31, 31 + len(random_cases.ours)))
+    assert one.about == same.about
+    assert (one.name, one.about) != (other.name, other.about)
+    assert one.name == other.name
+    np.testing.assert_array_equal(one.asked, same.asked)
+
+
+class _Fickle:
+    """A model whose answers depend on their number, or are not finite."""
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def predict(self, T):
+        return np.full(len(T), np.inf) if self.wrong == "finite" else np.full(len(T), float(len(T)))
+
+
+def test_what_is_wrong_with_answers_is_said():
+    assert random_cases.fault(_Fickle("finite"), np.zeros((3, 1))) == "predict is not finite"
+    assert random_cases.fault(_Fickle("batch"), np.zeros((3, 1))) == "predict of a row alone is off by 2"
+
+
+def test_a_run_goes_on_where_it_was_and_writes_what_it_found(tmp_path, monkeypatch, capsys):
+    tried = []
+
+    def attack(number, **_):
+        tried.append(number)
+        outcome = ("fitted", "ValueError", "failed")[number % 3]
+        return random_cases.Found(outcome, "case 5 is wrong" if outcome == "failed" else "")
+
+    monkeypatch.setattr(random_cases, "attack", attack)
+    page = tmp_path / "page.md"
+    options = ["--seed", "3", "--journal", str(tmp_path / "j.jsonl"), "--results", str(page)]
+    for cases, more, status in (("2", [], 0), ("4", [], 1), ("4", ["--again"], 1)):
+        monkeypatch.setattr("sys.argv", ["random_cases.py", cases, *options, *more])
+        assert random_cases.main() == status
+    assert tried == [3, 4, 5, 6, 5]
+    assert "| all | 4 | 2 | 1 | 1 |" in page.read_text()
+    assert "- case 5 is wrong" in page.read_text()
+    assert "1 of 4 failed" in capsys.readouterr().out
