@@ -23,6 +23,9 @@ settings.register_profile(
 )
 settings.load_profile("slimsvm")
 
+# Run by `make fuzz` in an environment that has Atheris.
+collect_ignore = ["fuzz/fuzz_reader.py"]
+
 
 def pytest_runtest_setup(item):
     """Tests marked "published" need the published data, which are not part of the project."""
