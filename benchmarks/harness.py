@@ -84,7 +84,8 @@ def in_child(function: Callable[..., T], *arguments: Any, deadline: float | None
     """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_answer, args=(sender, function, arguments), daemon=True)
+    # not a daemon, which may have no children; it ends with its parent all the same
+    child = context.Process(target=_answer, args=(sender, function, arguments))
     child.start()
     sender.close()  # so that the end of the child is the end of the pipe
     try:
