@@ -22,8 +22,11 @@ from far_row_checks import (
     model,
     outputs_in_batches,
 )
-from slimsvm import FullSVC, KernelExpansion, _core
-from slimsvm.kernels import RBF, Linear, Polynomial, Sigmoid
+from slimsvm import RVR, FullSVC, KernelExpansion, _core
+from slimsvm.datasets import make_banana
+from slimsvm.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed, Sigmoid
+from slimsvm.losses import Squared
+from slimsvm.methods.compact.observations import Observations
 from test_core import every_dtype, every_instruction_set, run_well
 
 
@@ -130,3 +133,35 @@ def test_what_overflows_on_the_way_but_not_at_the_end_is_right():
         assert Linear()(rows, Z)[0, 1] == 3.0
         f = KernelExpansion(Polynomial(1e-10, 0.0, 2), Z[:1], np.full(1, 1e-30, dtype=np.float32), 0.0)
         np.testing.assert_allclose(f(rows), 1e30, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [FunctionKernel(lambda A, B: 1e300 * (A @ B.T)), Precomputed()], ids=repr)
+def test_outputs_of_any_kernel_that_are_too_large_are_said(kernel):
+    X = np.array([[1.0, 1.0], [1e100, 1.0]])
+    Z = np.array([[0], [1]]) if isinstance(kernel, Precomputed) else np.eye(2)
+    scale = 1e300 if isinstance(kernel, Precomputed) else 1.0
+    f = KernelExpansion(kernel, Z, np.full((2, 1), scale), 0.0)
+    advice = "divide the kernel matrices" if isinstance(kernel, Precomputed) else "scale X"
+    with pytest.raises(
+        ValueError, match=f"the outputs of 1 of 2 rows.*row 1.* too large for float64; {advice}"
+    ):
+        f(X)
+    assert np.isfinite(f(X[:1])).all()
+
+
+def test_deviations_too_large_for_a_number_are_infinite():
+    X, y = make_banana(40, random_state=0)
+    model = RVR(kernel="linear", random_state=0).fit(X, X[:, 0] + 0.1 * y)
+    mean, deviation = model.predict(np.array([[1e200, 1.0]]), return_std=True)
+    assert np.isfinite(mean).all()
+    assert np.isposinf(deviation).all()
+
+
+def test_a_model_gone_astray_is_a_bad_one_and_no_warning():
+    data = Observations(
+        np.arange(4.0)[:, None], np.zeros((4, 1)), np.ones(4), np.arange(4), classify=False, loss=Squared()
+    )
+    found = data.mistakes(np.array([[0.0], [1.0], [1e200], [-1e308]]))
+    np.testing.assert_array_equal(found[:2], [0.0, 1.0])
+    assert (found[2:] > 1e100).all()
+    assert np.isfinite(found.sum())

@@ -6,8 +6,8 @@ kernels run in the compiled core for dense input, and for CSR vectors with many 
 take sparse products block by block and apply the same map to them.
 """
 
-from .base import Kernel, expand_in_blocks
-from .built_in import RBF, Laplacian, Linear, Polynomial, Sigmoid, outputs_that_fit
+from .base import Kernel, expand_in_blocks, outputs_that_fit
+from .built_in import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from .names import KERNELS, as_kernel, is_positive_definite, one_if_equal, resolve_gamma
 from .others import FunctionKernel, Precomputed
 

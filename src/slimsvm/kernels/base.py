@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..rows import Array, Rows, as_rows, block_slices, cast, common_dtype
+from ..rows import Array, Rows, as_rows, block_slices, cast, common_dtype, dense
 
 
 @runtime_checkable
@@ -44,9 +44,32 @@ def expand_in_blocks(
 ) -> Array:  # (n, k)
     """Expand any kernel through blocks of rows of X."""
     out = np.empty((X.shape[0], coef.shape[1]), dtype=coef.dtype)
-    for rows in block_slices(X.shape[0], 8 * max(1, coef.shape[0])):
-        out[rows] = kernel(X[rows], Z, n_threads=n_threads) @ coef
-    return out if intercept is None else out + intercept
+    with np.errstate(over="ignore", invalid="ignore"):
+        for rows in block_slices(X.shape[0], 8 * max(1, coef.shape[0])):
+            out[rows] = kernel(X[rows], Z, n_threads=n_threads) @ coef
+        if intercept is not None:
+            out = out + intercept
+    return outputs_that_fit(out, X, kernel)
+
+
+def outputs_that_fit(out: Array, X: Rows, kernel: Any) -> Array:
+    """Return the outputs `out` of finite rows of X, or say that some are too large for their dtype."""
+    if np.isfinite(out).all():
+        return out
+    bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
+    values = dense(X[bad])
+    bad = bad[np.isfinite(values).all(axis=1)]  # where X is not finite, no output can be
+    if bad.size:
+        wider = "" if out.dtype == np.float64 else ", or use float64"
+        name, to_lower = getattr(kernel, "name", kernel), getattr(kernel, "_to_lower", "")
+        advice = f"scale X (sklearn.preprocessing.StandardScaler does){to_lower}"
+        if name == "precomputed":
+            advice = "divide the kernel matrices by the largest value of the first"
+        raise ValueError(
+            f"kernel={name!r}: the outputs of {bad.size} of {X.shape[0]} rows, the first of them row {bad[0]}, are "
+            f"too large for {out.dtype}; {advice}{wider}."
+        )
+    return out
 
 
 def checked_gamma(gamma: Any) -> float | tuple[float, ...]:

@@ -22,7 +22,7 @@ from ..rows import (
     scale_columns,
     squared_norms,
 )
-from .base import checked_gamma, checked_number, pair
+from .base import checked_gamma, checked_number, outputs_that_fit, pair
 from .distances import NORMS_ERROR, SURE_NORMS, SURELY_ZERO, row_products, squared_differences
 
 # Crowded CSR vectors are made dense as a whole up to this size: then the core packs and centres them as it does dense
@@ -45,24 +45,6 @@ def _dense_blocks(X: Rows) -> Iterator[tuple[slice, Array]]:
     """Blocks of rows, dense."""
     for rows in block_slices(X.shape[0], 8 * X.shape[1]):
         yield rows, dense(X[rows])
-
-
-def outputs_that_fit(out: Array, X: Rows, kernel: Any) -> Array:
-    """Return the outputs `out` of finite rows of X, or say that some are too large for their dtype."""
-    if np.isfinite(out).all():
-        return out
-    bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
-    rows = X[bad]
-    values = dense(rows) if sparse.issparse(rows) else rows
-    bad = bad[np.isfinite(values).all(axis=1)]  # where X is not finite, no output can be
-    if bad.size:
-        wider = "" if out.dtype == np.float64 else ", or use float64"
-        name, to_lower = repr(getattr(kernel, "name", kernel)), getattr(kernel, "_to_lower", "")
-        raise ValueError(
-            f"kernel={name}: the outputs of {bad.size} of {X.shape[0]} rows, the first of them row {bad[0]}, are "
-            f"too large for {out.dtype}; scale X (sklearn.preprocessing.StandardScaler does){to_lower}{wider}."
-        )
-    return out
 
 
 class _CoreKernel:

@@ -94,7 +94,10 @@ class Observations:
     def mistakes(self, outputs: Array) -> Array:  # (n, k) -> (n,)
         """What each row costs: 1 for a wrong class, the mean squared error for targets."""
         if not self.classify:
-            return np.square(outputs - self.Y).mean(axis=1)
+            apart = outputs - self.Y
+            # a model gone astray counts as very bad, and as a number: squares and their sums must not overflow
+            most = np.sqrt(np.finfo(apart.dtype).max) / 1e6
+            return np.square(np.clip(apart, -most, most)).mean(axis=1)
         if self.Y.shape[1] == 1:
             return ((outputs[:, 0] > 0) != (self.Y[:, 0] > 0)).astype(np.float64)
         return (outputs.argmax(axis=1) != self.groups).astype(np.float64)

@@ -370,6 +370,8 @@ class RVR(KernelRegressor):
         columns[:, 1:] = self.expansion_.kernel(
             self._rows(X), self.support_vectors_, n_threads=n_threads(self.n_jobs)
         )
-        variance = np.einsum("ij,ojk,ik->io", columns, self.covariance_, columns, optimize=True)
-        deviation = np.sqrt(np.maximum(variance, 0.0) + self.noise_**2).astype(mean.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = np.einsum("ij,ojk,ik->io", columns, self.covariance_, columns, optimize=True)
+            variance[np.isnan(variance)] = np.inf  # of numbers too large
+            deviation = np.sqrt(np.maximum(variance, 0.0) + self.noise_**2).astype(mean.dtype)
         return mean, self.readout_.answer(deviation)

@@ -53,7 +53,9 @@ FIRST_NOISE = 0.1
 def _log_determinant(state: GrowingModel) -> float:
     """log|A| - log|H|, with H the inverse covariance."""
     sign, value = np.linalg.slogdet(state.covariance)
-    return float(np.log(state.precision).sum() + (value if sign > 0 else -np.inf))
+    if not (sign > 0 and (state.precision > 0).all()):
+        return -np.inf
+    return float(np.log(state.precision).sum() + value)
 
 
 def _restarted(
