@@ -196,7 +196,7 @@ def fault(model: Any, T: Any) -> str:
             return f"{method} is not finite"
         with np.errstate(invalid="ignore"):
             error = np.nan_to_num(np.abs(alone[method][0] - answer[0]), nan=0.0).max()
-        rounding = 1e-3 if answer.dtype == np.float32 else 1e-9
+        rounding = 1e-3 if np.float32 in (answer.dtype, T.dtype) else 1e-9  # that of the rows as well
         if error > rounding * max(scale, float(np.abs(answer[:1]).max())):
             return f"{method} of a row alone is off by {error:.2g}"
     return ""

@@ -27,6 +27,8 @@ from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed, Sigmoid
 from slimsvm.losses import Squared
 from slimsvm.methods.compact.observations import Observations
+from slimsvm.refinement.starts import pursue
+from slimsvm.training import in_range
 from test_core import every_dtype, every_instruction_set, run_well
 
 
@@ -149,12 +151,28 @@ def test_outputs_of_any_kernel_that_are_too_large_are_said(kernel):
     assert np.isfinite(f(X[:1])).all()
 
 
-def test_deviations_too_large_for_a_number_are_infinite():
+def test_deviations_too_large_for_a_number_are_said():
     X, y = make_banana(40, random_state=0)
     model = RVR(kernel="linear", random_state=0).fit(X, X[:, 0] + 0.1 * y)
-    mean, deviation = model.predict(np.array([[1e200, 1.0]]), return_std=True)
-    assert np.isfinite(mean).all()
-    assert np.isposinf(deviation).all()
+    far = np.array([[1e200, 1.0]])
+    assert np.isfinite(model.predict(far)).all()
+    with pytest.raises(ValueError, match="too large for float64; scale X"):
+        model.predict(far, return_std=True)
+
+
+def test_the_size_of_a_gradient_changes_no_choice_and_overflows_nowhere():
+    rng = np.random.default_rng(0)
+    gradient, among = (
+        rng.normal(size=(30, 2)),
+        np.exp(-np.square(np.subtract.outer(np.arange(30), np.arange(30)))),
+    )
+    assert pursue(gradient.copy(), among, 5) == pursue(1e300 * gradient, among, 5)
+
+
+def test_coefficients_too_large_for_the_precision_of_the_rows_are_said():
+    with pytest.raises(ValueError, match=r"up to 1e\+40, are too large for float32; use rows in float64"):
+        in_range(np.array([1.0, -1e40]), np.float32)
+    np.testing.assert_array_equal(in_range(np.array([1.0, -1e40]), np.float64), [1.0, -1e40])
 
 
 def test_a_model_gone_astray_is_a_bad_one_and_no_warning():

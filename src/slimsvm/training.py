@@ -156,17 +156,28 @@ class Trained:
         used = np.flatnonzero((alpha != 0).any(axis=1))
         rows = used if chosen is None else chosen[used]
         dtype = data.X.dtype
-        expansion = KernelExpansion(
-            kernel, data.vectors(rows), alpha[used].astype(dtype), intercept.astype(dtype)
-        )
+        coef, constant = in_range(alpha[used], dtype), in_range(intercept, dtype)
+        expansion = KernelExpansion(kernel, data.vectors(rows), coef, constant)
         compacted, kept = expansion.compact_with_rows()
         return cls(compacted, data.rows[rows][kept], **options)
 
     def with_coefficients(self, coef: Array, intercept: Array) -> Trained:  # (m, k), (k,)
         """The same vectors with other coefficients."""
         dtype = self.expansion.coef.dtype
-        expansion = replace(self.expansion, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
+        expansion = replace(self.expansion, coef=in_range(coef, dtype), intercept=in_range(intercept, dtype))
         return replace(self, expansion=expansion)
+
+
+def in_range(coef: Array, dtype: Any) -> Array:
+    """Coefficients in the precision of the rows, or that they are too large for it."""
+    with np.errstate(over="ignore"):
+        found = coef.astype(dtype)
+    if np.isinf(found).any() and np.isfinite(coef).all():
+        raise ValueError(
+            f"the coefficients of the model, up to {np.abs(coef).max():.3g}, are too large for {np.dtype(dtype)}; use "
+            "rows in float64, smaller weights or a smaller C."
+        )
+    return found
 
 
 def part_of_rows(X: Rows, rows: Array, precomputed: bool) -> Rows:

@@ -61,6 +61,8 @@ def pursue(gradient: Array, among: Array | None, n_new: int) -> list[int]:  # (p
     What each takes of the gradient, by the kernel values among the places, is taken out before the next is chosen.
     """
     chosen: list[int] = []
+    # by a power of two, so that no square overflows and no digit changes
+    gradient = np.ldexp(gradient, -int(np.frexp(np.abs(gradient).max(initial=0.0))[1]))
     for _ in range(min(n_new, len(gradient))):
         best = int(np.square(gradient).sum(axis=1).argmax())
         chosen.append(best)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ...kernels import Kernel
+from ...kernels import Kernel, outputs_that_fit
 from ...limits import FEW_VECTORS, announce, check_memory, pass_seconds
 from ...probability import Probability
 from ...rows import Array
@@ -372,6 +372,6 @@ class RVR(KernelRegressor):
         )
         with np.errstate(over="ignore", invalid="ignore"):
             variance = np.einsum("ij,ojk,ik->io", columns, self.covariance_, columns, optimize=True)
-            variance[np.isnan(variance)] = np.inf  # of numbers too large
             deviation = np.sqrt(np.maximum(variance, 0.0) + self.noise_**2).astype(mean.dtype)
+        outputs_that_fit(deviation, self._rows(X), self.expansion_.kernel)
         return mean, self.readout_.answer(deviation)
