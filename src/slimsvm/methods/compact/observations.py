@@ -11,6 +11,8 @@ from ...refinement import SmoothLoss
 from ...rows import Array, Rows, distinct_rows
 
 TINY = np.finfo(np.float64).tiny
+# A model that is off by more counts as very bad, and as a number: errors are squared, and their squares once more.
+ASTRAY = 1e60
 # Models are compared with errors blurred by this share of the mean margin; if that is less, by this many times the
 # share of mistakes that are expected, or this many times one by the square root of the number of rows.
 BLUR, NOISE_BLUR = 0.15, 1.5
@@ -94,10 +96,8 @@ class Observations:
     def mistakes(self, outputs: Array) -> Array:  # (n, k) -> (n,)
         """What each row costs: 1 for a wrong class, the mean squared error for targets."""
         if not self.classify:
-            apart = outputs - self.Y
-            # a model gone astray counts as very bad, and as a number: squares and their sums must not overflow
-            most = np.sqrt(np.finfo(apart.dtype).max) / 1e6
-            return np.square(np.clip(apart, -most, most)).mean(axis=1)
+            apart = (outputs - self.Y).astype(np.float64, copy=False)
+            return np.square(np.clip(apart, -ASTRAY, ASTRAY)).mean(axis=1)
         if self.Y.shape[1] == 1:
             return ((outputs[:, 0] > 0) != (self.Y[:, 0] > 0)).astype(np.float64)
         return (outputs.argmax(axis=1) != self.groups).astype(np.float64)
