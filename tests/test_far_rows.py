@@ -137,7 +137,9 @@ def test_what_overflows_on_the_way_but_not_at_the_end_is_right():
         np.testing.assert_allclose(f(rows), 1e30, rtol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", [FunctionKernel(lambda A, B: 1e300 * (A @ B.T)), Precomputed()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [FunctionKernel(lambda A, B: 1e300 * (A @ B.T)), Precomputed()], ids=["function", "precomputed"]
+)
 def test_outputs_of_any_kernel_that_are_too_large_are_said(kernel):
     X = np.array([[1.0, 1.0], [1e100, 1.0]])
     Z = np.array([[0], [1]]) if isinstance(kernel, Precomputed) else np.eye(2)
