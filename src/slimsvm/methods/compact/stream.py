@@ -9,8 +9,8 @@ changes it step by step:
 3. the weakest vectors are put elsewhere, if that lowers the objective on all these rows;
 4. everything is moved, if that lowers it too.
 
-The work of moving is in proportion to the new rows, so that a stream costs about what a fit costs, and memory does not
-grow with the number of rows.
+The work of moving is in proportion to the new rows; the searches take most of the time of a stream. Memory does not grow
+with the number of rows.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def updated(
     room : int
         Vectors that may be added.
     """
-    if not n_new or not f.n_vectors or not can_move(f, wanted):
+    if not 0 < n_new < len(wanted.Y) or not f.n_vectors or not can_move(f, wanted):
         return solved(f, wanted, n_threads=n_threads)
 
     def judged(g: KernelExpansion) -> tuple[float, KernelExpansion]:
