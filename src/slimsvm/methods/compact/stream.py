@@ -9,8 +9,8 @@ changes it step by step:
 3. the weakest vectors are put elsewhere, if that lowers the objective on all these rows;
 4. everything is moved, if that lowers it too.
 
-The work of moving is in proportion to the new rows; the searches take most of the time of a stream. Memory does not grow
-with the number of rows.
+The work of moving is in proportion to the new rows; the searches take most of the time of a stream. Memory does not
+grow with the number of rows.
 """
 
 from __future__ import annotations
