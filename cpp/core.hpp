@@ -194,6 +194,29 @@ struct HingeSolver {
   void (*run)(HingeJob& job, Poll poll);
 };
 
+// The one-norm hinge machine |alpha|_1 + sum c max(0, t - B alpha - b q), see one_norm.cpp.
+struct OneNormJob {
+  const double* B;     // (n, m)
+  const double* t;     // (n)
+  const double* c;     // (n) positive
+  const double* free;  // (n) the column q of the intercept; null for none
+  Index n, m;
+  Index most;        // coefficients that are not zero, the intercept among them: at most so many
+  Index pivots;      // at most so many in, how many out
+  double* alpha;     // (m) out
+  double* beta;      // (n) out: dual coefficients
+  double intercept;  // out
+  bool optimal;      // out: whether the search found no way down any more
+  double* scratch;   // see OneNormSolver
+  Index* numbers;    // see OneNormSolver
+};
+
+struct OneNormSolver {
+  Index (*scratch_size)(Index n, Index m, Index most);
+  Index (*number_size)(Index n, Index m, Index most);
+  void (*run)(OneNormJob& job, Poll poll);
+};
+
 struct InstructionSet {
   const char* name;
   Table<float> single_precision;
@@ -203,6 +226,7 @@ struct InstructionSet {
   const ActiveSolver* active;
   const RefineSolver* refine;
   const HingeSolver* hinge;
+  const OneNormSolver* one_norm;
 };
 
 namespace baseline {
@@ -212,6 +236,7 @@ extern const PairSolvers pair_solvers;
 extern const ActiveSolver active_solver;
 extern const RefineSolver refine_solver;
 extern const HingeSolver hinge_solver;
+extern const OneNormSolver one_norm_solver;
 }  // namespace baseline
 namespace avx2 {
 extern const InstructionSet instruction_set;
@@ -220,6 +245,7 @@ extern const PairSolvers pair_solvers;
 extern const ActiveSolver active_solver;
 extern const RefineSolver refine_solver;
 extern const HingeSolver hinge_solver;
+extern const OneNormSolver one_norm_solver;
 }  // namespace avx2
 namespace avx512 {
 extern const InstructionSet instruction_set;
@@ -228,6 +254,7 @@ extern const PairSolvers pair_solvers;
 extern const ActiveSolver active_solver;
 extern const RefineSolver refine_solver;
 extern const HingeSolver hinge_solver;
+extern const OneNormSolver one_norm_solver;
 }  // namespace avx512
 
 }  // namespace slimsvm

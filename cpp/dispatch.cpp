@@ -213,6 +213,17 @@ bool minimise_hinge(HingeJob& job, Interrupted interrupted) {
   return !progress.stopped();
 }
 
+bool minimise_one_norm(OneNormJob& job, Interrupted interrupted) {
+  const OneNormSolver& solver = *instruction_set().one_norm;
+  auto scratch = allocate<double>(solver.scratch_size(job.n, job.m, job.most));
+  auto numbers = allocate<Index>(solver.number_size(job.n, job.m, job.most));
+  job.scratch = scratch.get();
+  job.numbers = numbers.get();
+  Progress progress(interrupted);
+  solver.run(job, progress.caller());
+  return !progress.stopped();
+}
+
 template bool evaluate<float>(Job<float>, const double*, int, Interrupted);
 template bool evaluate<double>(Job<double>, const double*, int, Interrupted);
 

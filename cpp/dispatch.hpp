@@ -39,4 +39,7 @@ bool refine(RefineJob& job, Interrupted interrupted);
 // Fills job.x, job.w, job.cycles and job.gap. Returns false when interrupted.
 bool minimise_hinge(HingeJob& job, Interrupted interrupted);
 
+// Fills job.alpha, job.beta and the job's outputs. Returns false when interrupted.
+bool minimise_one_norm(OneNormJob& job, Interrupted interrupted);
+
 }  // namespace slimsvm

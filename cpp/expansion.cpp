@@ -426,7 +426,8 @@ const InstructionSet instruction_set = {SLIMSVM_TEXT(SLIMSVM_ISA),
                                         &pair_solvers,
                                         &active_solver,
                                         &refine_solver,
-                                        &hinge_solver};
+                                        &hinge_solver,
+                                        &one_norm_solver};
 
 }  // namespace SLIMSVM_ISA
 }  // namespace slimsvm

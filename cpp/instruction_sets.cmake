@@ -30,7 +30,7 @@ if(APPLE AND CMAKE_OSX_ARCHITECTURES)
   set(SLIMSVM_PROCESSOR "${CMAKE_OSX_ARCHITECTURES}")
 endif()
 
-set(SLIMSVM_PER_SET expansion.cpp active_set.cpp box_cd.cpp pair_cd.cpp refine.cpp scaled_hinge.cpp)
+set(SLIMSVM_PER_SET expansion.cpp active_set.cpp box_cd.cpp one_norm.cpp pair_cd.cpp refine.cpp scaled_hinge.cpp)
 slimsvm_instruction_set(baseline)
 set(SLIMSVM_OBJECTS $<TARGET_OBJECTS:core_baseline>)
 if(NOT SLIMSVM_BASELINE_ONLY AND SLIMSVM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8

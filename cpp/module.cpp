@@ -363,6 +363,34 @@ nb::tuple scaled_hinge(const Input<double, 2>& B, const Input<double, 1>& sign,
                         job.cycles, job.gap);
 }
 
+nb::tuple one_norm(const Input<double, 2>& B, const Input<double, 1>& t, const Input<double, 1>& c,
+                   const std::optional<Input<double, 1>>& free, Index most, Index max_pivots) {
+  const auto n = B.shape(0), m = B.shape(1);
+  require(t.shape(0) == n && c.shape(0) == n && (!free || free->shape(0) == n),
+          "t, c and free must have one entry for each row of B");
+  require(most >= 1, "most must be at least 1");
+  std::unique_ptr<double[]> alpha(new double[m + 1]), beta(new double[n + 1]);
+  OneNormJob job{};
+  job.B = B.data();
+  job.t = t.data();
+  job.c = c.data();
+  job.free = free ? free->data() : nullptr;
+  job.n = static_cast<Index>(n);
+  job.m = static_cast<Index>(m);
+  job.most = most;
+  job.pivots = max_pivots;
+  job.alpha = alpha.get();
+  job.beta = beta.get();
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    complete = minimise_one_norm(job, interrupted);
+  }
+  if (!complete) throw nb::python_error();
+  return nb::make_tuple(vector<double>(std::move(alpha), m), job.intercept,
+                        vector<double>(std::move(beta), n), job.pivots, job.optimal);
+}
+
 template <class T>
 void bind(nb::module_& m) {
   m.def("expansion", &expansion<T>, "kind"_a, "gamma"_a, "coef0"_a, "degree"_a,
@@ -395,6 +423,8 @@ NB_MODULE(_core, m) {
   m.def("scaled_hinge", &scaled_hinge, "B"_a.noconvert(), "sign"_a.noconvert(),
         "columns"_a.noconvert(), "scale"_a.noconvert(), "target"_a.noconvert(),
         "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_cycles"_a);
+  m.def("one_norm", &one_norm, "B"_a.noconvert(), "t"_a.noconvert(), "c"_a.noconvert(),
+        "free"_a.noconvert().none(), "most"_a, "max_pivots"_a);
   m.def("instruction_set", [] { return std::string(instruction_set().name); });
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

@@ -313,6 +313,38 @@ void check_hinge() {
   require(std::abs(total - 0.5 * square - dual) <= 2e-6 * primal, "box and hinge");
 }
 
+// The one-norm machine: its primal and dual by plain loops.
+void check_one_norm() {
+  const Classes data;
+  constexpr Index n = Classes::n;
+  Doubles B(at(n * n)), ones(n, 1.0), alpha(n), beta(n);
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j) B[at(i * n + j)] = data.y[at(i)] * data.G[at(i * n + j)];
+  OneNormJob job{};
+  job.B = B.data();
+  job.t = job.c = ones.data();
+  job.free = data.y.data();
+  job.n = job.m = job.most = n;
+  job.pivots = 100000;
+  job.alpha = alpha.data();
+  job.beta = beta.data();
+  require(minimise_one_norm(job, never) && job.optimal, "one norm");
+  double primal = 0.0, dual = 0.0, balance = 0.0, reach = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    double slack = 1.0 - job.intercept * data.y[at(i)], own = 0.0;
+    for (Index j = 0; j < n; ++j) {
+      slack -= B[at(i * n + j)] * alpha[at(j)];
+      own += B[at(j * n + i)] * beta[at(j)];
+    }
+    primal += std::abs(alpha[at(i)]) + (slack > 0.0 ? slack : 0.0);
+    dual += beta[at(i)];
+    balance += beta[at(i)] * data.y[at(i)];
+    reach = std::max(reach, std::abs(own));
+  }
+  require(std::abs(balance) <= 1e-8 && reach <= 1.0 + 1e-8, "the dual of the one norm");
+  require(primal - dual <= 1e-7 * primal, "the gap of the one norm");
+}
+
 // Joint refinement: its value is that of a plain loop, and lower than at the start.
 void check_refinement() {
   const Classes data;
@@ -374,6 +406,7 @@ int main(int count, char** arguments) {
   check_sentinels<double>();
   check_pairs();
   check_hinge();
+  check_one_norm();
   check_refinement();
   std::printf("%lld comparisons, no difference\n", static_cast<long long>(compared));
   return 0;

@@ -100,5 +100,13 @@ def scaled_hinge(
     tol: float,
     max_cycles: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, float]: ...
+def one_norm(
+    B: NDArray[np.float64],
+    t: NDArray[np.float64],
+    c: NDArray[np.float64],
+    free: NDArray[np.float64] | None,
+    most: int,
+    max_pivots: int,
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64], int, bool]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...

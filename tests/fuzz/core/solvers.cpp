@@ -1,6 +1,7 @@
-// The descents, the active set and the hinge machine: what comes out lies within its bounds, is no
-// worse than the start and as near to the optimum as it says; two ways to a solution agree. Of
-// numbers beyond all measure only that the call ends and stays within its memory.
+// The descents, the active set, the hinge machine and the one-norm machine: what comes out lies
+// within its bounds, is no worse than the start and as near to the optimum as it says; two ways to
+// a solution agree. Of numbers beyond all measure only that the call ends and stays within its
+// memory.
 #include "input.hpp"
 
 namespace slimsvm {
@@ -322,6 +323,43 @@ void hinge(Input& in, bool tame) {
           primal, job.gap);
 }
 
+// Whether it is the optimum the caller sees by the gap; here: within its limits, and repeatable.
+void one_norm(Input& in, bool tame) {
+  const Index n = in.up_to(16), m = in.up_to(12);
+  const Exactly<double> B = in.array<double>(n * m, true, tame),
+                        t = in.array<double>(n, true, tame);
+  Exactly<double> c = sizes(in.array<double>(n, true, tame)),
+                  free = in.array<double>(n, true, tame);
+  for (Index i = 0; i < n; ++i) c[i] = c[i] > 0.0 ? c[i] : 1.0;
+  const Index most = 1 + in.up_to(16), steps = in.up_to(200);
+  const bool with_intercept = in.flag();
+  Exactly<double> alpha(m), beta(n), first(m);
+  OneNormJob job{};
+  for (int time = 0; time < 2; ++time) {
+    job = {};
+    job.B = B.data();
+    job.t = t.data();
+    job.c = c.data();
+    job.free = with_intercept ? free.data() : nullptr;
+    job.n = n;
+    job.m = m;
+    job.most = most;
+    job.pivots = steps;
+    job.alpha = alpha.data();
+    job.beta = beta.data();
+    PROMISE(minimise_one_norm(job, never), "interrupted by nobody");
+    PROMISE(job.pivots <= steps, "%lld steps", static_cast<long long>(job.pivots));
+    if (time == 1) PROMISE(first.same_bits(alpha), "one_norm: another answer to the same question");
+    for (Index j = 0; j < m; ++j) first[j] = alpha[j];
+  }
+  if (!tame) return;
+  Index used = 0;
+  for (Index j = 0; j < m; ++j) used += alpha[j] != 0.0;
+  PROMISE(used <= most, "one_norm: %lld coefficients", static_cast<long long>(used));
+  const Exactly<double> none(n);
+  check_within(beta.data(), none.data(), c.data(), n, "one_norm");
+}
+
 }  // namespace
 }  // namespace slimsvm
 
@@ -331,6 +369,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   choose_set(in.byte());
   const unsigned what = in.byte();
   const bool tame = what & 1u, single = what & 2u;
+  if (what & 0x80u) {
+    one_norm(in, tame);
+    return 0;
+  }
   switch (what >> 2 & 3u) {
     case 0: single ? box<float>(in, tame) : box<double>(in, tame); break;
     case 1: single ? pairs<float>(in, tame) : pairs<double>(in, tame); break;

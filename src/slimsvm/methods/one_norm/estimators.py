@@ -61,7 +61,7 @@ class LPSVC(KernelClassifier):
     tol : float, default=1e-6
         Relative duality gap at which to stop.
     max_iter : int or None, default=None
-        Limit of the linear programs; None sets none, and they end when no column is missing.
+        Limit of the steps of the simplex method; None means 100 for each row and each vector.
     <class_weight>
     <verbose>
     <no randomness>
@@ -73,11 +73,11 @@ class LPSVC(KernelClassifier):
     <support>
     <classes>
     n_iter_ : int
-        Linear programs solved; columns enter as they are needed.
+        Steps of the simplex method.
 
     Notes
     -----
-    The intercept is not penalised. Solved by HiGHS. A corner leaves many rows
+    The intercept is not penalised. Solved by a simplex method that knows the hinge. A corner leaves many rows
     exactly on the margin, of several classes at once; of outputs that are equal but for rounding the first wins.
 
     References
