@@ -25,6 +25,8 @@ PAIRS = tuple((C, gamma) for C in C_GRID for gamma in GAMMA_GRID)
 # Pairs among which that of the paper's own SVM is looked for, by its digit 3 on a tenth of the rows.
 LIKE_PAIRS = tuple((C, 2.0**e) for C in (1.0, 2.0, 4.0, 8.0) for e in (-8, -7.5, -7, -6.5, -6))
 LIKE_SHARE = 0.1
+# Shares of the rows that this SVM is then run on, digit 3.
+LIKE_SHARES = (0.1, 0.2, 0.5, 1.0)
 # Differences that weigh the same in that: of the logarithm of the number of vectors, and of the rate in points.
 LIKE_VECTORS, LIKE_RATE = 0.05, 0.1
 CACHE_MEGABYTES = 2000
