@@ -10,7 +10,7 @@ CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/check/*.cpp tests/fuzz/core/*.cpp test
 SANITIZED := build/asan-venv
 # What `make asan` runs: `make asan ASAN_TESTS=tests/test_core.py` is shorter than all.
 ASAN_TESTS ?= tests
-# Seconds for each harness of the fuzzer, and which: `make fuzz SECONDS=60 HARNESS="models tables"`.
+# Seconds of the processor for each harness of the fuzzer, and which: `make fuzz SECONDS=60 HARNESS="models tables"`.
 SECONDS ?= 600
 HARNESS ?=
 OLDEST := build/oldest-venv
@@ -161,8 +161,8 @@ tsan: $(VENV)/build-tools
 	$(BIN)/ninja -C build/tsan
 	TSAN_OPTIONS=halt_on_error=1 $(shell command -v setarch >/dev/null && echo setarch -R) build/tsan/threads
 
-# Ten minutes for each harness: an hour. The core's need Clang with libFuzzer, the readers' install Atheris, both into
-# build/fuzz; what is found is printed and lies in build/fuzz/found. tests/fuzz/README.md has the rest.
+# Ten minutes of the processor for each harness: an hour. The core's need Clang with libFuzzer, the readers' install
+# Atheris, both into build/fuzz; what is found is printed and lies in build/fuzz/found. tests/fuzz/README.md has the rest.
 fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(HARNESS)
 
