@@ -1,8 +1,8 @@
 """Every instruction set computes the same functions; models of one are answered by another; no set trains better ones.
 
-Between sets the last digits differ: lanes add up in another order, products and sums are fused or not. Where the vectors
-of a model are moved, the search has many ends nearly as good as each other, and a last digit may choose among them. So
-trained models need not agree, but what is computed at one point must, and what comes out must be as good.
+Between sets the last digits differ: lanes add up in another order, products and sums are fused or not. Where the
+vectors of a model are moved, the search has many ends nearly as good as each other, and a last digit may choose among
+them. So trained models need not agree, but what is computed at one point must, and what comes out must be as good.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from slimsvm import _core, save
 
 HARD = bool(os.environ.get("SLIMSVM_HARD"))
 EPS = np.finfo(np.float64).eps
-# The core's stated error of a kernel value in float64 (kernels.hpp), of one with rows of so many features; each set has it.
+# The stated error of a kernel value in float64, before that of its features (cpp/kernels.hpp); every set has it.
 VALUE = 1e-12
 others = pytest.mark.parametrize(
     "isa", [name for name in _core.instruction_sets() if name != _core.instruction_set()] or ["none"]
