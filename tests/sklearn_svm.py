@@ -157,7 +157,8 @@ def _telling(node: ast.stmt) -> ast.stmt:
         parts = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
         signs = [f" {_SIGNS[type(sign)]} " for sign in test.ops] if isinstance(test, ast.Compare) else []
         said = "".join(
-            f"{{({ast.unparse(part)})!r}}{sign}" for part, sign in itertools.zip_longest(parts, signs, fillvalue="")
+            f"{{({ast.unparse(part)})!r}}{sign}"
+            for part, sign in itertools.zip_longest(parts, signs, fillvalue="")
         )
         quoted = "f" + repr(said)
         node.msg = ast.parse(quoted, mode="eval").body

@@ -13,7 +13,9 @@ OTHERS = (LEAST_SQUARES, EMPIRICAL, COMPACT)
 WHOLE = ""
 # How failures begin: what was asserted is false; numbers or shapes of arrays differ; or they differ by a little.
 FALSE = r"^AssertionError: (np\.)?False_?$"
-DIFFERENT = r"^AssertionError: \n(Arrays are not|Not equal to tolerance).*(Mismatched elements|shapes .* mismatch)"
+DIFFERENT = (
+    r"^AssertionError: \n(Arrays are not|Not equal to tolerance).*(Mismatched elements|shapes .* mismatch)"
+)
 NEARLY = r"^AssertionError: \nArrays are not almost equal.*Max absolute difference among violations: (0\.00|\d\S*e-)"
 ROUNDED = r"^AssertionError: \nArrays are not equal.*Max absolute difference among violations: \d\S*e-1[5-9]"
 
