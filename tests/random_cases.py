@@ -1,9 +1,9 @@
 """An attack on all estimators: random data, random parameters; each case ends in a sound model or in one clear error.
 
-`make attack CASES=20000 SEED=100000` goes on where the last run stopped (its journal is build/random_cases.jsonl) and writes what
-it found to benchmarks/results/random_cases.md. A case is known by its number alone: `python tests/random_cases.py
---case 4711` tries one again and shows where it fails. `tests/test_laws_hypothesis.py` holds the laws on the same kinds
-of data.
+`make attack CASES=20000 SEED=100000` goes on where the last run stopped (its journal is build/random_cases.jsonl) and
+writes what it found to benchmarks/results/random_cases.md. A case is known by its number alone: `python
+tests/random_cases.py --case 4711` tries one again and shows where it fails. `tests/test_laws_hypothesis.py` holds the
+laws on the same kinds of data.
 """
 
 from __future__ import annotations
