@@ -10,7 +10,7 @@ CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/check/*.cpp tests/fuzz/core/*.cpp test
 SANITIZED := build/asan-venv
 # What `make asan` runs: `make asan ASAN_TESTS=tests/test_core.py` is shorter than all.
 ASAN_TESTS ?= tests
-# Seconds for each harness of the fuzzer, and which: `make fuzz SECONDS=60 HARNESS="models tables"`.
+# Seconds of the processor for each harness of the fuzzer, and which: `make fuzz SECONDS=60 HARNESS="models tables"`.
 SECONDS ?= 600
 HARNESS ?=
 OLDEST := build/oldest-venv
@@ -27,8 +27,9 @@ PAPERS := iwamura xia huang kobayashi jiao
 # Cells of the papers' tables that run at once, a core each.
 JOBS ?= 1
 
-# Random cases of `make attack`.
+# Random cases of `make attack`, and the number of the first: other numbers are other cases.
 CASES ?= 2000
+SEED ?= 100000
 
 .PHONY: demo test test-oldest hard attack lint format docs bench bench-full interruption asan tsan fuzz wheel \
   release-check qemu clean \
@@ -88,7 +89,7 @@ test-oldest:
 # Random data and parameters for every estimator, 30 ms each; goes on where it was (build/random_cases.jsonl), and
 # writes benchmarks/results/random_cases.md.
 attack: $(VENV)/installed-test
-	$(BIN)/python tests/random_cases.py $(CASES) --again --results benchmarks/results/random_cases.md
+	$(BIN)/python tests/random_cases.py $(CASES) --seed $(SEED) --again --results benchmarks/results/random_cases.md
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -161,8 +162,8 @@ tsan: $(VENV)/build-tools
 	$(BIN)/ninja -C build/tsan
 	TSAN_OPTIONS=halt_on_error=1 $(shell command -v setarch >/dev/null && echo setarch -R) build/tsan/threads
 
-# Ten minutes for each harness: an hour. The core's need Clang with libFuzzer, the readers' install Atheris, both into
-# build/fuzz; what is found is printed and lies in build/fuzz/found. tests/fuzz/README.md has the rest.
+# Ten minutes of the processor for each harness: an hour. The core's need Clang with libFuzzer, the readers' install
+# Atheris, both into build/fuzz; what is found is printed and lies in build/fuzz/found. tests/fuzz/README.md has the rest.
 fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) $(HARNESS)
 

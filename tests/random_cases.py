@@ -1,9 +1,9 @@
 """An attack on all estimators: random data, random parameters; each case ends in a sound model or in one clear error.
 
-`make attack CASES=20000` goes on where the last run stopped (its journal is build/random_cases.jsonl) and writes what
-it found to benchmarks/results/random_cases.md. A case is known by its number alone: `python tests/random_cases.py
---case 4711` tries one again and shows where it fails. `tests/test_laws_hypothesis.py` holds the laws on the same kinds
-of data.
+`make attack CASES=20000 SEED=100000` goes on where the last run stopped (its journal is build/random_cases.jsonl) and
+writes what it found to benchmarks/results/random_cases.md. A case is known by its number alone: `python
+tests/random_cases.py --case 4711` tries one again and shows where it fails. `tests/test_laws_hypothesis.py` holds the
+laws on the same kinds of data.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def write_results(path: Path, lines: list[dict[str, Any]]) -> None:
     page = [
         "# Random cases",
         "",
-        f"`make attack CASES={len(lines)}` (`tests/random_cases.py`, cases {seeds[0]} to {seeds[-1]}); {versions()}. "
+        f"`make attack CASES={len(lines)} SEED={seeds[0]}` (`tests/random_cases.py`); {versions()}. "
         "Random rows at their worst, targets, weights, containers and parameters, some of them senseless; each case "
         f"must end within {SECONDS} s of the processor in a model whose answers are finite and the same for a row "
         "alone, or in one clear "
@@ -291,8 +291,10 @@ def main() -> int:
                      "seconds": seconds, "wrong": found.wrong[:500]})  # fmt: skip
         if found.wrong:
             print(found.wrong[:500], flush=True)
-        if arguments.results and (done % SAVE_EVERY == 0 or done == len(left)):
+        if arguments.results and done % SAVE_EVERY == 0:
             write_results(arguments.results, [journal.lines[n,] for n in wanted if (n,) in journal.lines])
+    if arguments.results:
+        write_results(arguments.results, [journal.lines[n,] for n in wanted if (n,) in journal.lines])
     failed = sum(line["outcome"] == "failed" for (n,), line in journal.lines.items() if n in wanted)
     print(f"{len(left)} cases tried now; {failed} of {len(wanted)} failed")
     return min(failed, 1)

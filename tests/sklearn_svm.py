@@ -145,9 +145,27 @@ class Wrapped(ast.NodeTransformer):
             if here:
                 self.found |= here
                 guard = ast.parse(f"with cannot_hold({self.test!r}, {text!r}): pass").body[0]
-                guard.body = [node]  # type: ignore[attr-defined]
+                guard.body = [_telling(node)]  # type: ignore[attr-defined]
                 return ast.fix_missing_locations(ast.copy_location(guard, node))
         return super().visit(node)
+
+
+def _telling(node: ast.stmt) -> ast.stmt:
+    """An assertion that says its values when it fails: those compared, or what is false."""
+    if isinstance(node, ast.Assert) and node.msg is None:
+        test = node.test
+        parts = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+        signs = [f" {_SIGNS[type(sign)]} " for sign in test.ops] if isinstance(test, ast.Compare) else []
+        said = "".join(
+            f"{{({ast.unparse(part)})!r}}{sign}"
+            for part, sign in itertools.zip_longest(parts, signs, fillvalue="")
+        )
+        quoted = "f" + repr(said)
+        node.msg = ast.parse(quoted, mode="eval").body
+    return node
+
+
+_SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 @dataclass

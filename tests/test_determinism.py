@@ -48,9 +48,9 @@ def test_the_bits_are_the_same_in_a_new_process(here, tmp_path, seed, blas_threa
 
 # Sums are added up in another order, and the digits that differ are of the last ones, where a method has one answer.
 ROUNDING = 1e-9
-# Where vectors are moved there are many answers nearly as good as each other, and a last digit may choose among them.
+# Where vectors are moved there are many answers nearly as good as each other, and a last digit may choose among them:
+# tests/test_instruction_sets.py has what must hold for these.
 MOVED = ("Compact", "Reduced", "reduce auto", "reduce refine")
-SAME_LABELS = 0.8
 
 
 @pytest.mark.parametrize("name", ["baseline", "avx2", "avx512"])
@@ -63,13 +63,12 @@ def test_every_instruction_set_gives_the_same_models(here, tmp_path, name):
         pytest.skip("takes half a minute; SLIMSVM_HARD=1, or make hard, runs it")
     found = elsewhere(tmp_path, SLIMSVM_ISA=name)
     for what, wanted in here.items():
-        model, method = what.split(SEPARATOR)
+        model, _ = what.split(SEPARATOR)
         if wanted.dtype.kind == "f":
             assert np.isfinite(found[what]).all() == np.isfinite(wanted).all(), what
         if model.startswith(MOVED):
-            if method == "predict" and wanted.dtype.kind != "f":
-                assert np.mean(found[what] == wanted) >= SAME_LABELS, what
-        elif wanted.dtype.kind == "f":
+            continue
+        if wanted.dtype.kind == "f":
             size = max(1e-300, float(np.abs(wanted).max()))
             assert np.abs(found[what] - wanted).max() <= ROUNDING * size, what
         else:

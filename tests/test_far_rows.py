@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
 
+import random_cases
 import reference
+from everyone import fit
 from far_row_checks import (
     BATCHES,
     DISTANCES,
@@ -175,6 +177,19 @@ def test_coefficients_too_large_for_the_precision_of_the_rows_are_said():
     with pytest.raises(ValueError, match=r"up to 1e\+40, are too large for float32; use rows in float64"):
         in_range(np.array([1.0, -1e40]), np.float32)
     np.testing.assert_array_equal(in_range(np.array([1.0, -1e40]), np.float64), [1.0, -1e40])
+    with pytest.raises(ValueError, match=r"up to 1e\+320, are too large for float64; use smaller weights"):
+        in_range(np.array([1.0, -1e280]), np.float64, 1e40)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_coefficients_of_a_penalty_that_is_nothing_are_said_to_be_too_large():
+    """Cases 115480 and 115723 of `make attack`: C and weights so large that no penalty is left."""
+    for number in (115480, 115723):
+        case = random_cases.trial(number)
+        with pytest.raises(
+            ValueError, match=r"the coefficients of the model, up to .*, are too large for float"
+        ):
+            fit(case.name, case.rows, case.y, case.weight, **case.chosen)
 
 
 def test_a_model_gone_astray_is_a_bad_one_and_no_warning():

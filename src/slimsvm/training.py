@@ -168,14 +168,17 @@ class Trained:
         return replace(self, expansion=expansion)
 
 
-def in_range(coef: Array, dtype: Any) -> Array:
-    """Coefficients in the precision of the rows, or that they are too large for it."""
+def in_range(coef: Array, dtype: Any, unit: Any = 1.0) -> Array:
+    """Coefficients times a unit in the precision of the rows, or that they are too large for it."""
     with np.errstate(over="ignore"):
-        found = coef.astype(dtype)
+        found = np.asarray(coef * unit).astype(dtype)
     if np.isinf(found).any() and np.isfinite(coef).all():
+        size = np.log10(np.abs(coef).max()) + np.log10(np.abs(unit).max())
+        largest = f"1e{size:+.0f}"
+        double = "rows in float64, " if np.dtype(dtype) != np.float64 else ""
         raise ValueError(
-            f"the coefficients of the model, up to {np.abs(coef).max():.3g}, are too large for {np.dtype(dtype)}; use "
-            "rows in float64, smaller weights or a smaller C."
+            f"the coefficients of the model, up to {largest}, are too large for {np.dtype(dtype)}; use "
+            f"{double}smaller weights or a smaller C."
         )
     return found
 

@@ -15,7 +15,7 @@ from ...kernels import RBF, Kernel, Laplacian, as_kernel, one_if_equal, resolve_
 from ...refinement import RbfModel
 from ...refinement.shipped import shipped
 from ...rows import Array, Rows, dense, dense_if_crowded
-from ...training import Trained, TrainingSet
+from ...training import Trained, TrainingSet, in_range
 from ...words import count
 from ..base import Run
 from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, HeldOut, Limits
@@ -123,9 +123,9 @@ class CompactFit:
         """The expansion with outputs in the units of the targets."""
         # a factor for all coefficients of an output keeps them on their grid
         unit, centre = self.target_scale
-        coef, intercept = expansion.coef * unit, expansion.intercept * unit + centre
         dtype = expansion.coef.dtype
-        return replace(expansion, coef=coef.astype(dtype), intercept=intercept.astype(dtype))
+        coef, intercept = (in_range(part, dtype, unit) for part in (expansion.coef, expansion.intercept))
+        return replace(expansion, coef=coef, intercept=(intercept + centre).astype(dtype))
 
     @property
     def _keeps(self) -> tuple[type[BaseException], ...]:
@@ -392,7 +392,7 @@ class CompactFit:
             dtype = self.data.X.dtype
             widths = widths_for(found.log_widths, self.spread)
             vectors = (found.vectors * self.spread + self._centre).astype(dtype)
-            coef, intercept = found.coef.astype(dtype), found.intercept.astype(dtype)
+            coef, intercept = in_range(found.coef, dtype), in_range(found.intercept, dtype)
             return KernelExpansion(RBF(widths), vectors, coef, intercept).compact(), None
         assert isinstance(found, RowModel)
         trained = Trained.on_rows(self.data, found.kernel, found.coef, found.intercept, chosen=found.rows)

@@ -29,11 +29,13 @@ _RELEVANCE_CONSTRAINTS: dict[str, list[Any]] = {
     "method": [StrOptions({"fast", "em"})],
     "n_restarts": [Interval(Integral, 0, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
 }
 
 # "em" stops when no precision changes by more than this times `tol`, relative to itself.
 EM_FACTOR = 1e3
+# Steps, or rounds, which cost more, where `max_iter` is None; ordinary data need a few hundred to 1,800 rounds.
+MOST_STEPS = {"fast": 10_000, "em": 2_000}
 # Passes over the kernel matrix of an output: for every few vectors that enter, and every round of the likelihood.
 LIKELY_PASSES = 50
 
@@ -62,16 +64,15 @@ def train(
         )  # fmt: skip
     source = CandidateColumns(gram)
     smallest_gain = model.tol * float(data.weight.sum())
+    max_iter = model.max_iter or MOST_STEPS[model.method]
 
     def fitted(y: Array) -> SparseBayes:
         if model.method == "em":
             return fit_em(
-                source, y, data.weight, gaussian=gaussian, tol=EM_FACTOR * model.tol, max_iter=model.max_iter
+                source, y, data.weight, gaussian=gaussian, tol=EM_FACTOR * model.tol, max_iter=max_iter
             )
         fit = fit_gaussian if gaussian else fit_bernoulli
-        return fit(
-            source, y, data.weight, tol=smallest_gain, max_iter=model.max_iter, n_restarts=model.n_restarts
-        )
+        return fit(source, y, data.weight, tol=smallest_gain, max_iter=max_iter, n_restarts=model.n_restarts)
 
     fits = []
     for output, y in enumerate(targets.T, start=1):
@@ -170,8 +171,9 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
     tol : float, default=1e-6
         Gain in log marginal likelihood, divided by the number of rows, at which to stop; for "em" a thousandth of
         the relative change of a precision.
-    max_iter : int, default=10_000
-        Limit of the steps ("fast", all searches together) or rounds ("em").
+    max_iter : int or None, default=None
+        Limit of the steps ("fast", all searches together) or rounds ("em", from each start); None is 10,000 steps or
+        2,000 rounds.
     <class_weight>
     <verbose>
     <no randomness>
@@ -225,7 +227,7 @@ class RVC(ProbabilitiesMixin, KernelClassifier):
         method: str = "fast",
         n_restarts: int = 1,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
+        max_iter: int | None = None,
         class_weight: Any = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -266,8 +268,9 @@ class RVR(KernelRegressor):
     tol : float, default=1e-6
         Gain in log marginal likelihood, divided by the number of rows, at which to stop; for "em" a thousandth of
         the relative change of a precision.
-    max_iter : int, default=10_000
-        Limit of the steps ("fast", all searches together) or rounds ("em").
+    max_iter : int or None, default=None
+        Limit of the steps ("fast", all searches together) or rounds ("em", from each start); None is 10,000 steps or
+        2,000 rounds.
     <verbose>
     <no randomness>
     <n_jobs>
@@ -324,7 +327,7 @@ class RVR(KernelRegressor):
         method: str = "fast",
         n_restarts: int = 1,
         tol: float = 1e-6,
-        max_iter: int = 10_000,
+        max_iter: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
         n_jobs: int | None = None,

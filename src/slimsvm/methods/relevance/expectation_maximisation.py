@@ -22,7 +22,7 @@ from ...progress import tell
 from ...rows import Array
 from ...solvers.reweighted import Round
 from ...words import count
-from .marginal_likelihood import FIRST_NOISE, LARGEST_PRECISION, posterior_mode
+from .marginal_likelihood import FIRST_NOISE, LARGEST_PRECISION, MODE_ITERATIONS, posterior_mode
 from .sparse_bayes import CandidateColumns, SparseBayes
 
 # EM raises the precision of a useless column by about s a round, without end: at this multiple of s (its
@@ -32,6 +32,17 @@ USELESS = 100.0
 # small ones (the constant beside products of large numbers) at zero until they leave as useless: then precisions in
 # proportion to the sums of squares are a second start, and the likelier model is kept.
 SAME_SIZE = 10.0
+# Laplace's approximation at the mode is no expectation: its rounds may overshoot, and go in circles for ever. Where a
+# round takes back what the last one did to a precision, half the share of the step (in logarithms) is taken; where it
+# goes on, the share grows by this factor until it is 1. Where the rounds end is the same.
+LONGER = 1.2
+SHORTEST = 1e-3
+# Newton steps for the mode after the first round, which begin at the last mode.
+FEW_STEPS = 3
+# In so many rounds, three times what a useless column needs, a column must leave or the likelihood gain this share of
+# itself. Where rows weigh so much, or columns are so alike, that rounding moves the precisions, these never rest.
+WAITING = 300
+LEAST_GAIN = 1e-5
 # EM steps of the first round of the probit classifier, at one factorisation.
 FIRST_ROUND = 100
 
@@ -84,15 +95,24 @@ def _from_start(
     precision = beta * start
     mean = np.zeros(len(columns))
     moved, n_iter, converged = np.inf, 0, False
+    best, gained = -float(np.finfo(float).max), 0
+    # changes of the logarithms of the precisions, and the share of them that is taken
+    last, taken = np.zeros(len(columns)), np.ones(len(columns))
     for n_iter in range(1, max_iter + 1):
         if gaussian:
             b, z = beta * weight, y
         else:
-            mean, f, _ = posterior_mode(Phi, y, weight, precision, mean)
+            steps = MODE_ITERATIONS if n_iter == 1 else FEW_STEPS
+            mean, f, fit = posterior_mode(Phi, y, weight, precision, mean, max_iter=steps)
             b, z = weight * expit(f) * expit(-f), None
-        covariance = _covariance(Phi, b, precision)
+        covariance, log_determinant = _covariance(Phi, b, precision)
         if z is not None:
             mean = covariance @ (Phi.T @ (b * z))
+            error = float(weight @ np.square(y - Phi @ mean))
+            fit = 0.5 * (n * float(np.log(beta)) - beta * error - float(precision @ mean**2))
+        likelihood = fit + 0.5 * (float(np.log(precision).sum()) + log_determinant)
+        if not likelihood <= best + LEAST_GAIN * abs(best):
+            best, gained = likelihood, n_iter
         diagonal = np.maximum(np.diagonal(covariance), np.finfo(float).tiny)
         information = np.maximum(1.0 / diagonal - precision, 0.0)  # s of Tipping and Faul
         theta = np.square(mean / diagonal) - information
@@ -100,26 +120,34 @@ def _from_start(
         useful = (theta > 0) | (new < USELESS * information)
         if not useful.any():
             useful[np.argmax(mean**2 / diagonal)] = True
-        moved = float(np.abs(np.log(new / precision))[useful].max())
+        change = np.log(new / precision)
+        moved = float(np.abs(change)[useful].max())
         if gaussian and variance > 0:
-            error = float(weight @ np.square(y - Phi @ mean))
             determined = float((1.0 - precision * diagonal).sum())
             old = beta
             noise = (error + determined / beta) / n
             beta = min(1.0 / max(noise, np.finfo(float).tiny), LARGEST_PRECISION / variance)
             moved = max(moved, abs(np.log(beta / old)))
+        if not useful.all():
+            gained = n_iter
+        if not gaussian:
+            taken = np.clip(np.where(change * last < 0, taken / 2.0, taken * LONGER), SHORTEST, 1.0)
+            new = np.where(taken < 1.0, precision * np.exp(taken * change), new)
         columns, Phi, mean, precision = columns[useful], Phi[:, useful], mean[useful], new[useful]
+        last, taken = change[useful], taken[useful]
         tell("expectation maximisation", n_iter, None, f"{count(len(columns), 'weight')} left")
-        if moved <= tol:
+        if moved <= tol or n_iter - gained >= WAITING:
             converged = True
             break
     return _finished(columns, Phi, mean, precision, beta, y, weight, gaussian, n_iter, moved, converged)
 
 
-def _covariance(Phi: Array, b: Array, precision: Array) -> Array:  # (m, m)
+def _covariance(Phi: Array, b: Array, precision: Array) -> tuple[Array, float]:
+    """Posterior covariance (m, m) of the weights, and the logarithm of its determinant."""
     H = (Phi.T * b) @ Phi
     np.einsum("ii->i", H)[:] += precision
-    return inverse_of_factored(cholesky_factor(H))
+    L = cholesky_factor(H)
+    return inverse_of_factored(L), -2.0 * float(np.log(np.diagonal(L)).sum())
 
 
 def _finished(
@@ -143,7 +171,7 @@ def _finished(
         fit -= 0.5 * float(precision @ mean**2)
     else:
         mean, f, fit = posterior_mode(Phi, y, weight, precision, mean)
-        covariance = _covariance(Phi, weight * expit(f) * expit(-f), precision)
+        covariance, _ = _covariance(Phi, weight * expit(f) * expit(-f), precision)
         sign, log_determinant = np.linalg.slogdet(covariance)
         log_determinant = float(log_determinant) if sign > 0 else -np.inf
     likelihood = fit + 0.5 * (float(np.log(precision).sum()) + log_determinant)

@@ -180,7 +180,7 @@ class _Watch:
 
 
 def posterior_mode(
-    Phi: Array, y: Array, weight: Array, precision: Array, start: Array
+    Phi: Array, y: Array, weight: Array, precision: Array, start: Array, *, max_iter: int = MODE_ITERATIONS
 ) -> tuple[Array, Array, float]:
     """Mode of a logistic model by Newton's method: weights, outputs, penalised log-likelihood."""
 
@@ -194,7 +194,7 @@ def posterior_mode(
     nothing = value(np.zeros_like(f), np.zeros_like(w))
     if not current >= nothing:  # rank-one updates of a singular posterior can end anywhere
         w, f, current = np.zeros_like(w), np.zeros_like(f), nothing
-    for _ in range(MODE_ITERATIONS):
+    for _ in range(max_iter):
         slope = weight * y * expit(-y * f)
         curvature = weight * expit(f) * expit(-f)
         H = (Phi.T * curvature) @ Phi
@@ -202,17 +202,18 @@ def posterior_mode(
         gradient = Phi.T @ slope - precision * w
         step = linalg.cho_solve((cholesky_factor(H), True), gradient, check_finite=False)
         promise = float(gradient @ step)
+        lost = np.finfo(np.float64).eps * abs(current)  # of heavy rows: less than this is rounding
         length, f_step = 1.0, Phi @ step
         while length > 1e-8:
             new = value(f + length * f_step, w + length * step)
-            if new >= current + 1e-4 * length * promise or promise < 1e-12:
+            if new >= current + 1e-4 * length * promise or promise < max(1e-12, lost):
                 break
             length *= 0.5
         if length <= 1e-8:
             break
         w, f = w + length * step, f + length * f_step
         current = value(f, w)
-        if promise < 1e-10:
+        if promise < max(1e-10, lost):
             break
     return w, f, current
 
