@@ -24,6 +24,8 @@ MOST_VECTORS, COVTYPE_VECTORS = 200, 500
 COVTYPE_TRAINING = 500_000
 # Parts of a stream for partial_fit, and the budgets of vectors there.
 N_PARTS, STREAMS = 200, {"covtype_2": 100, "ijcnn1": 100, "mnist": 200}
+# A budget that binds at every number of rows, so that times of models of one size are compared.
+ONE_SIZE = "CompactSVC, 20 vectors"
 # Blocks of a Dask collection have so many rows.
 BLOCK_ROWS = 50_000
 
@@ -95,6 +97,7 @@ def ours(name: str) -> Any:
 
     return {
         "CompactSVC": CompactSVC(max_vectors=200, random_state=0, n_jobs=THREADS),
+        ONE_SIZE: CompactSVC(max_vectors=20, random_state=0, n_jobs=THREADS),
         "FixedSizeLSSVC": FixedSizeLSSVC(n_vectors=200, random_state=0, n_jobs=THREADS),
         "EmpiricalSVC": EmpiricalSVC(max_vectors=200, n_jobs=THREADS, tol=1e-3),
         "GreedyLSSVC": GreedyLSSVC(max_vectors=200, n_candidates=146, random_state=0, n_jobs=THREADS),
@@ -196,6 +199,17 @@ def published_set(name: str, way: str) -> Record:
             model = DaskCompactSVC(**model.get_params()).fit(*parts).to_local()
             return measurement.of(model, X_test, y_test)
     return measurement.of(model, X_test, y_test)
+
+
+def some_rows(name: str, n: int) -> Record:
+    """As `published_set` from memory, on the first n training rows, which are in random order."""
+    from slimsvm import CompactSVC
+
+    X, X_test, y, y_test = split_of(name)
+    X, y = X[:n].copy(), y[:n].copy()
+    measurement = Measurement()
+    model = CompactSVC(max_vectors=COVTYPE_VECTORS, random_state=0, n_jobs=THREADS)
+    return measurement.of(model.fit(X, y), X_test, y_test)
 
 
 def streamed(name: str, order: str) -> Record:
