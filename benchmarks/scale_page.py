@@ -107,8 +107,8 @@ def _growth(lines: list[Record]) -> list[str]:
     return [
         "## Time against rows at one size of model\n",
         f"`CompactSVC` with at most {COVTYPE_VECTORS} vectors on the first rows of covtype's training part, two "
-        f"classes, from memory; accuracy on the same test part. Processor seconds grow with the exponent {exponent(lines)} of "
-        "the number of rows.\n",
+        "classes, from memory; accuracy on the same test part. Processor seconds grow with the exponent "
+        f"{exponent(lines)} of the number of rows.\n",
         *table(["rows", *FIGURES], [[f"{line['rows']:,}", *figures(line)] for line in lines]),
     ]
 
