@@ -170,7 +170,8 @@ def _extrapolated(journal: Journal, lines: list[Record]) -> list[str]:
         f"Nothing here was run on a cluster. Measured on this machine with {lines[0]['rows']:,} generated rows, a "
         f"block being {CHUNK:,} rows of {N_FEATURES} features: what each pass takes for a row, what a merge of two "
         "results takes, the bytes of what is sent to a block (model and function) and of the largest merged result; "
-        f"and what Dask takes for a task that does nothing, {1e3 * each:.2f} ms for each block and its merge.\n",
+        "and the processor seconds of Dask's client and scheduler where the tasks do nothing, "
+        f"{1e3 * each:.2f} ms for each block and its merge.\n",
         *table(
             ["method", "pass", "passes", "a row", "a merge", "sent to a block", "largest result"], measured
         ),
