@@ -17,6 +17,7 @@ from typing import Any
 
 from harness import RESULTS, Journal, command, in_child, need_data, write_page
 from scale_measures import (
+    ONE_SIZE,
     STREAMS,
     dask_tasks,
     in_chunks,
@@ -24,6 +25,7 @@ from scale_measures import (
     passes_of,
     peer_on,
     published_set,
+    some_rows,
     streamed,
 )
 from scale_page import figures, page
@@ -40,14 +42,16 @@ PUBLISHED = {
     "skin_nonskin": ("SVC", "Nystroem and SGD", "LightGBM"),
     "susy_30k": ("SVC", "Nystroem and SGD", "LightGBM"),
 }
+# Rows of covtype, two classes, beside all 500,000, in fits of one size.
+COVTYPE_ROWS = (125_000, 250_000)
 # Rows of the fits whose passes are taken apart: more than are in the sample.
-PASSES_ROWS = 3_000_000
+PASSES_ROWS = 1_500_000
 
 
 def cells(most: int) -> Iterator[tuple[str, str, int, Any]]:
     """Group, what, rows, and the function that measures it."""
     for n in (size for size in SIZES if size <= most):
-        for method in METHODS:
+        for method in (*METHODS, ONE_SIZE):
             yield "generated", method, n, partial(in_chunks, method, n)
         for method, limit in MOST_ROWS.items():
             if n <= limit:
@@ -61,6 +65,8 @@ def cells(most: int) -> Iterator[tuple[str, str, int, Any]]:
             yield "published", f"{name}, {way}", 0, partial(published_set, name, way)
         for method in peers:
             yield "published", f"{name}, {method}", 0, partial(peer_on, name, method)
+    for n in COVTYPE_ROWS:
+        yield "growth", "covtype_2", n, partial(some_rows, "covtype_2", n)
     for name in STREAMS:
         for order in ("whole", "shuffled", "sorted by class"):
             yield "stream", f"{name}, {order}", 0, partial(streamed, name, order)
@@ -78,7 +84,7 @@ def main() -> None:
         known = (group, what, rows) in journal.lines and not options.again
         if options.only not in f"{group} {what} {rows}" or known:
             continue
-        if group in ("published", "stream"):
+        if group in ("published", "growth", "stream"):
             need_data("scale.py")
         line = {"group": group, "what": what, "rows": rows, **in_child(function)}
         found = " ".join(figures(line)) if "accuracy" in line else f"{line['seconds_a_block']:.2g} s a block"

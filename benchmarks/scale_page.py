@@ -7,7 +7,16 @@ import math
 import numpy as np
 
 from harness import Journal, Record, table, versions
-from scale_measures import CHUNK, COVTYPE_VECTORS, MOST_VECTORS, N_FEATURES, N_PARTS, STREAMS, THREADS
+from scale_measures import (
+    CHUNK,
+    COVTYPE_TRAINING,
+    COVTYPE_VECTORS,
+    MOST_VECTORS,
+    N_FEATURES,
+    N_PARTS,
+    STREAMS,
+    THREADS,
+)
 from slimsvm.threads import n_threads
 
 # The cluster of the extrapolation: rows, machines, cores of each, and bytes a second between two machines.
@@ -24,6 +33,7 @@ def page(journal: Journal) -> list[str]:
         "depend on what else the machine did.\n",
         *_generated([line for line in lines if line["group"] == "generated"]),
         *_published([line for line in lines if line["group"] == "published"]),
+        *_growth(lines),
         *_streams([line for line in lines if line["group"] == "stream"]),
         *_extrapolated(journal, [line for line in lines if line["group"] == "passes"]),
     ]
@@ -80,6 +90,26 @@ def _published(lines: list[Record]) -> list[str]:
         "and seven) from memory, from a mapped file, and on Dask with so many workers of one thread; peers with their "
         "defaults (SVC: C=10 on standardised columns).\n",
         *table(["set, way", *FIGURES], [[line["what"], *figures(line)] for line in lines]),
+    ]
+
+
+def _growth(lines: list[Record]) -> list[str]:
+    # all rows from a mapped file, which takes the same way, where the cell from memory has no processor seconds
+    whole = [
+        line | {"rows": COVTYPE_TRAINING}
+        for line in lines
+        if line["what"] in ("covtype_2, memory", "covtype_2, mapped") and "processor_seconds" in line
+    ]
+    lines = sorted((line for line in lines if line["group"] == "growth"), key=lambda line: line["rows"])
+    if not lines:
+        return []
+    lines += whole[:1]
+    return [
+        "## Time against rows at one size of model\n",
+        f"`CompactSVC` with at most {COVTYPE_VECTORS} vectors on the first rows of covtype's training part, two "
+        "classes, from memory; accuracy on the same test part. Processor seconds grow with the exponent "
+        f"{exponent(lines)} of the number of rows.\n",
+        *table(["rows", *FIGURES], [[f"{line['rows']:,}", *figures(line)] for line in lines]),
     ]
 
 
@@ -140,7 +170,8 @@ def _extrapolated(journal: Journal, lines: list[Record]) -> list[str]:
         f"Nothing here was run on a cluster. Measured on this machine with {lines[0]['rows']:,} generated rows, a "
         f"block being {CHUNK:,} rows of {N_FEATURES} features: what each pass takes for a row, what a merge of two "
         "results takes, the bytes of what is sent to a block (model and function) and of the largest merged result; "
-        f"and what Dask takes for a task that does nothing, {1e3 * each:.2f} ms for each block and its merge.\n",
+        "and the processor seconds of Dask's client and scheduler where the tasks do nothing, "
+        f"{1e3 * each:.2f} ms for each block and its merge.\n",
         *table(
             ["method", "pass", "passes", "a row", "a merge", "sent to a block", "largest result"], measured
         ),

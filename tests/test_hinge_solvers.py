@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from reference import relative_error
 from slimsvm.losses import Hinge, SquaredHinge
-from slimsvm.methods.empirical import active_set
+from slimsvm.methods.empirical import active_set, interior_point
 from slimsvm.methods.empirical.active_set import solve_active_set
 from slimsvm.methods.empirical.hinge import LARGEST_C, best_intercept
 from slimsvm.methods.empirical.hinge_solvers import HINGE_SOLVERS, solve_hinge
@@ -116,6 +116,15 @@ def test_the_interior_point_solves_at_any_C(C, noise):
     assert solution.residual <= 1e-6
     largest = C * np.mean(np.sum(p.gram.H**2, axis=1))
     assert solution.status is (Status.OPTIMAL if largest <= LARGEST_C else Status.C_TOO_LARGE)
+
+
+def test_the_interior_point_takes_many_rows_in_blocks(monkeypatch):
+    p = problem(C=10.0, n=150, m=8, k=2, noise=2.0)
+    whole = solve_interior_point(p, tol=1e-8)
+    monkeypatch.setattr(interior_point, "BLOCK_BYTES", 8 * 8 * 40)
+    blocks = solve_interior_point(p, tol=1e-8)
+    assert blocks.residual <= 1e-8
+    np.testing.assert_allclose(p.gram.H.T @ blocks.alpha, p.gram.H.T @ whole.alpha, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6, 1e12])

@@ -238,8 +238,8 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
         """Go on with more rows, in memory that does not grow with their number.
 
         A sample of all rows so far, of 65,536 at most and 64 MiB, is kept to remember them by. The model is searched
-        for anew each time the rows have doubled, as long as all are in the sample; after that it keeps its size and is
-        moved for the new rows and some of the sample.
+        for anew each time the rows have grown fourfold, as long as all are in the sample; in between and after that it
+        is moved for the new rows and some of the sample, and grows within the budget where they ask for it.
 
         Parameters
         ----------

@@ -40,6 +40,8 @@ MANY_FREE = 1.2
 NEGLIGIBLE = 1e-3
 # Iterations without progress after which rounding has won.
 PATIENCE = 12
+# Weighted rows that are held at a time take this many bytes.
+BLOCK_BYTES = 2**24
 # A warm start is pulled this far into the interior, relative to C.
 INTERIOR = 1e-3
 
@@ -64,11 +66,12 @@ def solve_interior_point(
     squares = np.einsum("ij,ij->i", gram.H, gram.H)
     scale = float(np.sqrt(squares.mean())) or 1.0
     C = usable(problem.C, scale**2)
+    H = gram.H / scale
     alpha, intercept, gap = np.empty((n, k)), np.empty(k), np.empty(k)
     most, status = 0, Status.OPTIMAL if C is problem.C else Status.C_TOO_LARGE
     for output in range(k):
         y = problem.y[:, output]
-        state = _State(gram.H / scale, y, C * scale**2, problem.fit_intercept)
+        state = _State(H, y, C * scale**2, problem.fit_intercept)
         if start is not None:
             state.warm_start(np.abs(start.alpha[:, output]) * scale**2, float(start.intercept[output]))
         n_iter, ended = state.run(tol, MAX_ITERATIONS if max_iter is None else max_iter)
@@ -85,8 +88,7 @@ class _State:
 
     def __init__(self, H: Array, y: Array, C: Array, fit_intercept: bool) -> None:
         self.H, self.y, self.C, self.fit_intercept = H, y, C, fit_intercept
-        self.A = A = H * y[:, None]
-        self.lengths = np.einsum("ij,ij->i", A, A)
+        self.lengths = np.einsum("ij,ij->i", H, H)
         # the middle of the box and equal multipliers: a central point, far from none of the bounds
         self.alpha = 0.5 * C
         self.room = C - self.alpha  # kept apart: C - alpha would round to 0 at large C
@@ -106,8 +108,8 @@ class _State:
         self.s, self.t = np.maximum(excess, 0.0) + INTERIOR, np.maximum(-excess, 0.0) + INTERIOR
 
     def _set_margin(self) -> None:
-        self.w = self.alpha @ self.A
-        self.margin = self.A @ self.w  # without b
+        self.w = (self.alpha * self.y) @ self.H
+        self.margin = self.y * (self.H @ self.w)  # without b
 
     def _rough_gap(self) -> float:
         """The relative gap as if alpha were balanced and b the best one; one pass cheaper than the exact one."""
@@ -148,7 +150,7 @@ class _State:
         imbalance = float(self.y @ alpha)
         mu = float(alpha @ s + room @ t) / (2 * len(alpha))
         newton = _NewtonSystem(
-            self.A, self.y if self.fit_intercept else None, self.lengths, s / alpha + t / room
+            self.H, self.y, self.lengths, s / alpha + t / room, fit_intercept=self.fit_intercept
         )
 
         def direction(lower: Array, upper: Array) -> tuple[Array, float, Array, Array]:
@@ -190,11 +192,12 @@ class _NewtonSystem:
 
     D is tiny for coefficients strictly between their bounds and large for the others. The others, "rest", are
     eliminated through the m x m matrix M = I + A_r' D_r^{-1} A_r; the free ones keep a system of their own. So
-    neither matrix mixes numbers of very different size, which is what makes large C solvable in double.
+    neither matrix mixes numbers of very different size, which is what makes large C solvable in double. A = diag(y) H
+    is never formed, nor is D_r^{-1/2} A_r but for a few rows at a time: for many rows H alone is what fits into memory.
     """
 
-    def __init__(self, A: Array, y: Array | None, lengths: Array, D: Array) -> None:
-        most = A.shape[1] + (y is not None)  # so many coefficients can be strictly free
+    def __init__(self, H: Array, y: Array, lengths: Array, D: Array, *, fit_intercept: bool) -> None:
+        most = H.shape[1] + fit_intercept  # so many coefficients can be strictly free
         weight = lengths / D
         free = weight > FREE_WEIGHT
         count = np.count_nonzero(free)
@@ -204,21 +207,20 @@ class _NewtonSystem:
             free = np.zeros_like(free)
         elif count > most:
             free = weight >= np.partition(weight, -most)[-most]
-        self.A, self.y, self.free = A, y, np.flatnonzero(free)
+        self.H, self.y, self.fit_intercept, self.free = H, y, fit_intercept, np.flatnonzero(free)
         self.inverse = np.where(free, 0.0, 1.0 / D)  # D^-1 of the rest
         used = _heaviest(np.where(free, 0.0, weight))
-        B = (A if len(used) == len(A) else A[used]) * np.sqrt(self.inverse[used])[:, None]
-        M = B.T @ B
+        M = _weighted_products(H, used, np.sqrt(self.inverse[used]))
         np.einsum("ii->i", M)[:] += 1.0
         self.M = np.asfortranarray(cholesky_factor(M))
-        self.Z = self._half(np.asfortranarray(A[self.free].T))  # (m, f)
+        self.Z = self._half(np.asfortranarray((H[self.free] * y[self.free, None]).T))  # (m, f)
         f = len(self.free)
         S = np.zeros((f + 1, f + 1))  # the free coefficients, bordered by b
         S[:f, :f] = self.Z.T @ self.Z
         np.einsum("ii->i", S)[:f] += D[self.free]
         S[f, f] = -1.0
-        if y is not None:
-            self.v = self._half((y * self.inverse) @ A)
+        if fit_intercept:
+            self.v = self._half(self.inverse @ H)
             S[f, :f] = S[:f, f] = y[self.free] - self.Z.T @ self.v
             S[f, f] = float(self.v @ self.v - self.inverse.sum())
         self.S = linalg.lu_factor(S, check_finite=False)
@@ -232,22 +234,33 @@ class _NewtonSystem:
     def solve(self, g: Array, imbalance: float) -> tuple[Array, float]:
         """The direction (da, db)."""
         scaled = g * self.inverse
-        u = self._half(scaled @ self.A)
+        u = self._half((scaled * self.y) @ self.H)
         right = np.append(g[self.free] - self.Z.T @ u, 0.0)
-        if self.y is not None:
+        if self.fit_intercept:
             right[-1] = self.v @ u - imbalance - self.y @ scaled
         solved = linalg.lu_solve(self.S, right, check_finite=False)
         d_free, d_b = solved[:-1], float(solved[-1])
         inner = u + self.Z @ d_free
-        if self.y is not None:
+        if self.fit_intercept:
             inner -= self.v * d_b
         d_w = blas.dtrsv(self.M, inner, lower=1, trans=1)
-        remaining = g - self.A @ d_w
-        if self.y is not None:
+        remaining = g - self.y * (self.H @ d_w)
+        if self.fit_intercept:
             remaining -= self.y * d_b
         d_alpha = remaining * self.inverse
         d_alpha[self.free] = d_free
         return d_alpha, d_b
+
+
+def _weighted_products(H: Array, rows: Array, root: Array) -> Array:  # (m, m)
+    """B'B with B these rows, each times its root, a few at a time."""
+    step = max(1, BLOCK_BYTES // (H.itemsize * H.shape[1]))
+    found = np.zeros((H.shape[1], H.shape[1]))
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        B = H[part] * root[start : start + step, None]
+        found += B.T @ B
+    return found
 
 
 def _heaviest(weight: Array) -> Array:
