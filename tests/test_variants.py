@@ -17,10 +17,10 @@ import pytest
 import sklearn
 
 import everyone
+from profiles import HARD
 from slimsvm import TableEncoder
 from variants import REFUSED, SLOW, Variant, failures, kernels, options, variants
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 # Without SLIMSVM_HARD: one check in so many, about one of each variant tried; of the slow ones every sixth.
 STRIDE = 70
 TRANSFORMERS = [name for name in everyone.KINDS if hasattr(everyone.make(name), "transform")]
