@@ -121,7 +121,7 @@ def projected() -> list[Case]:
             (CompactSVC, score > 0, np.float32),
             (CompactSVR, np.sin(score), np.float64),
         ):
-            model = kind(metric="linear", max_vectors=4, random_state=0).fit(X.astype(dtype), y)
+            model = kind(metric="linear", rank=2, max_vectors=4, random_state=0).fit(X.astype(dtype), y)
             assert model.expansion_.projection is not None
             found.append(Case(f"{kind.__name__} projected {dtype.__name__} {offset}", model.model_, T, model))
     for kernel in (RBF((0.5, 2.0)), Laplacian(0.3)):
