@@ -7,6 +7,7 @@ is larger than that and than 1e-6.
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from sklearn.svm import SVC
 
 import everyone
 import reference
+from profiles import in_turns
 from slimsvm import CompactSVC, CompactSVR, KernelExpansion, Model, TableEncoder, reduce
 from slimsvm.adapters.whole import as_model
 from slimsvm.inputs import Inputs
@@ -33,6 +35,8 @@ from slimsvm.rows import dense
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 SURE_MARGIN = 1e-6
 KERNELS = ("rbf", "laplacian", "linear", "poly", "sigmoid")
+# Classes, or targets and one more.
+TASKS = (2, 3)
 # What has no expansion, or no such kernel.
 NO_MODEL = ("ZeroNormSelector",)
 ESTIMATORS = [name for name in everyone.NAMES if name not in NO_MODEL]
@@ -64,15 +68,13 @@ def fitted(name: str, kernel: str, X: Any, y: Any, **parameters: Any) -> Any:
 
 @functools.cache
 def estimators() -> list[Case]:
-    """Every estimator with every kernel, two classes and three, one target and two."""
+    """Every estimator with every kernel, two classes and three, one target and two: in turns, or with HARD both."""
     found = []
-    for name in ESTIMATORS:
-        for kernel in KERNELS:
-            for n_classes in (2, 3):
-                X, y, _, T = everyone.data(name, n=40, n_classes=n_classes)
-                estimator = fitted(name, kernel, X, y)
-                if estimator is not None:
-                    found.append(Case(f"{name} {kernel} {n_classes}", as_model(estimator), T, estimator))
+    for name, kernel, n_classes in in_turns(itertools.product(ESTIMATORS, KERNELS), TASKS):
+        X, y, _, T = everyone.data(name, n=40, n_classes=n_classes)
+        estimator = fitted(name, kernel, X, y)
+        if estimator is not None:
+            found.append(Case(f"{name} {kernel} {n_classes}", as_model(estimator), T, estimator))
     return found
 
 
@@ -119,7 +121,7 @@ def projected() -> list[Case]:
             (CompactSVC, score > 0, np.float32),
             (CompactSVR, np.sin(score), np.float64),
         ):
-            model = kind(metric="linear", max_vectors=4, random_state=0).fit(X.astype(dtype), y)
+            model = kind(metric="linear", rank=2, max_vectors=4, random_state=0).fit(X.astype(dtype), y)
             assert model.expansion_.projection is not None
             found.append(Case(f"{kind.__name__} projected {dtype.__name__} {offset}", model.model_, T, model))
     for kernel in (RBF((0.5, 2.0)), Laplacian(0.3)):

@@ -22,9 +22,9 @@ from sklearn.svm import SVC
 
 import c_programs
 import c_reference
-import everyone
 import exported
 import reference
+from profiles import HARD, hard
 from slimsvm import LSSVC, LSSVR, CompactSVC, FixedSizeLSSVC, KernelExpansion, Model, to_c
 from slimsvm.budget import stored_bytes
 from slimsvm.datasets import make_banana
@@ -52,7 +52,6 @@ sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import c_metal
 
 KERNELS = ("rbf", "laplacian", "linear", "poly", "sigmoid")
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 # Relative to the sum of the absolute terms of an output.
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "int16": 2e-3, "int8": 1e-2, "int4": 1e-2}
 # Kernel values as whole numbers.
@@ -172,27 +171,15 @@ def check_classes(header, outputs, error, dtype, found, fits):
             np.testing.assert_array_equal((P == of_winner[:, None]).sum(axis=1), 1)
 
 
-def every_model(kernels=KERNELS):
-    """Every estimator with every kernel it takes, for two classes and three (one target and two)."""
-    for kernel in kernels:
-        for name in everyone.NAMES:
-            key = next((key for key in ("kernel", "estimator__kernel") if everyone.has(name, key)), None)
-            if name == "ZeroNormSelector" or (kernel != "rbf" and key is None):
-                continue
-            if kernel == "laplacian" and key == "estimator__kernel":
-                continue  # scikit-learn's machines have no such kernel
-            for n_classes in (2, 3):
-                X, y, _, T = everyone.data(name, n=40, n_classes=n_classes)
-                yield everyone.fit(name, X, y, **({key: kernel} if key else {})), T
-
-
-def headers_of(models):
-    """Headers of models in all five numbers, with rows for each."""
+def headers_of(kernel):
+    """Every estimator with a kernel, with rows for each: in all five numbers, or in turns, another with each kernel."""
     headers, rows = [], []
-    for model, T in models:
-        for number in NUMBERS:
-            headers.append(to_c(model, name=f"m{len(headers)}", number=number))
-            rows.append(rows_for(T, "double" if number == "float64" else "float"))
+    for case in exported.estimators():
+        name, used, _ = case.name.rsplit(" ", 2)
+        turn = exported.ESTIMATORS.index(name) + KERNELS.index(kernel)
+        for number in (NUMBERS if HARD else [NUMBERS[turn % len(NUMBERS)]]) if used == kernel else ():
+            headers.append(to_c(case.estimator, name=f"m{len(headers)}", number=number))
+            rows.append(rows_for(case.rows, "double" if number == "float64" else "float"))
     return headers, rows
 
 
@@ -221,11 +208,15 @@ def answered_in_turns(headers, rows, folder):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_estimator_and_number(kernel, tmp_path):
-    headers, rows = headers_of(every_model([kernel]))
-    assert len(headers) > 200
-    answered_in_turns(headers, rows, tmp_path)
+    headers, rows = headers_of(kernel)
+    assert len(headers) >= (200 if HARD else 25)
+    assert {header.number for header in headers} == set(NUMBERS)
+    for command in (
+        [*c_programs.C99, "-O1" if HARD else "-O0", *c_programs.SANITIZED],
+        [*c_programs.CPP, "-O0"],
+    ):
+        answered(headers, rows, tmp_path, command)
 
 
 # Models made by hand: what no estimator gives by chance
@@ -351,7 +342,7 @@ def test_very_narrow_and_very_wide_kernels(tmp_path):
     answered(headers, rows, tmp_path, [*c_programs.C99, "-O0", *c_programs.SANITIZED])
 
 
-@pytest.mark.skipif(not HARD, reason="takes minutes; SLIMSVM_HARD=1, or make hard, runs it")
+@hard
 @pytest.mark.parametrize("seed", range(4))
 def test_models_made_at_random(seed, tmp_path):
     rng = np.random.default_rng(seed)

@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference
+from profiles import in_turns, scikit_checks
 from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
 from slimsvm.datasets import (
@@ -37,7 +37,7 @@ from slimsvm.refinement.minibatch import refine_in_batches
 from slimsvm.rounding import rounded
 
 
-@parametrize_with_checks(
+@scikit_checks(
     [
         CompactSVC(),
         CompactSVR(),
@@ -155,8 +155,9 @@ def test_the_search_serves_any_score():
         CompactSVC(scoring="no_such_score").fit(X, y)
 
 
-@pytest.mark.parametrize("number", ["float32", "int16", "int8", "int4"])
-@pytest.mark.parametrize("metric", ["one", "per_feature", "linear"])
+@pytest.mark.parametrize(
+    ("number", "metric"), in_turns(["float32", "int16", "int8", "int4"], ["one", "per_feature", "linear"])
+)
 def test_the_model_holds_the_numbers_that_ship(banana, number, metric):
     X, T, y, t = banana
     options = {"metric": metric, "max_bytes": 400, "random_state": 0}

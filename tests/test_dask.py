@@ -22,6 +22,7 @@ import dask.array as da
 import dask.dataframe as dd
 
 import slimsvm.dask as on_dask
+from profiles import hard
 from slimsvm.dask.estimators import local_of
 
 N, STEP = 3000, 700
@@ -184,8 +185,6 @@ def test_parameters_are_those_of_the_estimator_and_two_more():
 
 
 # A cluster of processes.
-
-hard = pytest.mark.skipif(not os.environ.get("SLIMSVM_HARD"), reason="takes a minute; make hard runs it")
 
 
 @pytest.fixture

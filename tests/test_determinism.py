@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from determinism_checks import SEPARATOR, everything
+from profiles import HARD, hard
 from slimsvm import _core
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 ROWS = 200 if HARD else 60
 
 
@@ -53,14 +53,13 @@ ROUNDING = 1e-9
 MOVED = ("Compact", "Reduced", "reduce auto", "reduce refine")
 
 
+@hard
 @pytest.mark.parametrize("name", ["baseline", "avx2", "avx512"])
 def test_every_instruction_set_gives_the_same_models(here, tmp_path, name):
     if name not in _core.instruction_sets():
         pytest.skip(f"this processor has no {name}")
     if name == _core.instruction_set():
         pytest.skip("this is the set the others are compared with")
-    if not HARD:
-        pytest.skip("takes half a minute; SLIMSVM_HARD=1, or make hard, runs it")
     found = elsewhere(tmp_path, SLIMSVM_ISA=name)
     for what, wanted in here.items():
         model, _ = what.split(SEPARATOR)

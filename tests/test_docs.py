@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 import pages
 import slimsvm
+from profiles import hard
 
 DOCS = pages.ROOT / "docs"
 SITE = [
@@ -156,9 +156,7 @@ def test_formulas_are_read_as_they_are_meant():
             assert "<math" in mathml.converted(formula, as_block=True)
 
 
-@pytest.mark.skipif(
-    "SLIMSVM_HARD" not in os.environ, reason="runs the gallery: a minute or two; SLIMSVM_HARD=1"
-)
+@hard
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("sphinx")
     pytest.importorskip("furo")

@@ -5,7 +5,6 @@ What SVC of scikit-learn 1.9 does with the same data is said beside each case.
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 
 import numpy as np
@@ -17,6 +16,7 @@ from sklearn.svm import SVC
 
 import everyone
 from everyone import NAMES, WRAPPED, answers, close, data, fit, has, make, same_bits, size, takes
+from profiles import hard
 from slimsvm import CompactSVC, EmpiricalFeatureMap, SparseProbitClassifier, ZeroNormSelector
 from slimsvm.kernels import RBF, Polynomial, resolve_gamma
 from slimsvm.methods.compact.scaling import centre_of, widths_for
@@ -24,7 +24,6 @@ from slimsvm.readout import LargestReadout, Probability, SignReadout
 from slimsvm.threads import n_threads
 from slimsvm.training import TrainingSet
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 # A row alone and among others differ by the rounding of sums of the model's terms, in float64.
 ROUNDING = 1e-10
 
@@ -493,7 +492,7 @@ def test_groups_are_counted_beyond_32_bits():
     np.testing.assert_array_equal(merged.X[:, 0], merged.Y[:, 0])
 
 
-@pytest.mark.skipif(not HARD, reason="computes 2^31 kernel values; SLIMSVM_HARD=1, or make hard, runs it")
+@hard
 def test_more_kernel_values_than_32_bits_can_count():
     n, m = 70_000, 32_000
     X = np.linspace(0, 1, n, dtype=np.float32)[:, None]

@@ -16,10 +16,10 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import reference
 from contracts import ClassifierContract, EstimatorContract, narrow_rbf
+from profiles import scikit_checks
 from reference import relative_error
 from slimsvm import LSSVC, LSSVR, EmpiricalFeatureMap, EmpiricalSVC, FullSVC
 from slimsvm.datasets import make_banana
@@ -56,13 +56,6 @@ def checked_estimators():
             yield f"{kind.__name__} smo {label}", kind(kernel=KERNELS[label], solver="smo")
 
 
-def checks():
-    for label, estimator in checked_estimators():
-        for checked, check in estimator_checks_generator(estimator):
-            name = getattr(check, "func", check).__name__
-            yield pytest.param(checked, check, id=f"{label}: {name}")
-
-
 def may_stop_early(estimator, check) -> bool:
     """Where a ConvergenceWarning is the right answer to what scikit-learn asks for."""
     name = getattr(check, "func", check).__name__
@@ -75,7 +68,7 @@ def may_stop_early(estimator, check) -> bool:
     return short or steep or crawls
 
 
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@scikit_checks(dict(checked_estimators()))
 def test_scikit_learn(estimator, check):
     with warnings.catch_warnings():
         if may_stop_early(estimator, check):

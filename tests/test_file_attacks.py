@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -12,12 +11,12 @@ import pytest
 import file_attacks as attacks
 import slimsvm
 from everyone import answers, same_bits
+from profiles import HARD
 from slimsvm import ModelFormatError
 from slimsvm.persistence.container import FORMAT_VERSION
 from slimsvm.persistence.files import content_for, estimator_from
 
 HERE = Path(__file__).parent
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 # Mutations of each kind; with SLIMSVM_HARD=1 more than 10,000 in all.
 N = 12_000 if HARD else 400
 pytestmark = pytest.mark.skipif(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import io
+import itertools
 import os
 import pickle
 import stat
@@ -29,6 +30,7 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 import everyone
 import slimsvm
+from profiles import in_turns
 from slimsvm import KernelExpansion, Model, ModelFormatError, Reduced, TableEncoder, atomic, reduce
 from slimsvm.adapters.slim import slim
 from slimsvm.adapters.whole import as_model
@@ -90,18 +92,18 @@ def check_same(loaded, model, T):
 # Every estimator, kernel and kind
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("name", OUR_NAMES)
-def test_every_estimator_comes_back_with_every_kernel(name, kernel):
+@pytest.mark.parametrize(
+    ("name", "kernel", "n_classes"), in_turns(itertools.product(OUR_NAMES, KERNELS), [2, 3])
+)
+def test_every_estimator_comes_back_with_every_kernel(name, kernel, n_classes):
     if not everyone.has(name, "kernel") and kernel != "rbf":
         pytest.skip("has no other kernel")
-    for n_classes in (2, 3):
-        X, y, _, T = everyone.data(name, n_classes=n_classes)
-        options = {"kernel": kernel, "gamma": 0.3} if everyone.has(name, "kernel") else {}
-        model = fitted(name, X, y, **options)
-        loaded = again(model)
-        check_same(loaded, model, T)
-        check_same(clone(loaded).fit(X, y) if name == "LSSVC" else loaded, model, T)
+    X, y, _, T = everyone.data(name, n_classes=n_classes)
+    options = {"kernel": kernel, "gamma": 0.3} if everyone.has(name, "kernel") else {}
+    model = fitted(name, X, y, **options)
+    loaded = again(model)
+    check_same(loaded, model, T)
+    check_same(clone(loaded).fit(X, y) if name == "LSSVC" else loaded, model, T)
 
 
 @pytest.mark.parametrize("form", ["float32", "csr", "csr float32", "names", "widths", "kernel"])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import scikit_checks
 from slimsvm import LSSVC, LSSVR, FixedSizeLSSVC, FixedSizeLSSVR, PrunedLSSVC
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF
@@ -119,7 +119,7 @@ def test_obvious_models_and_clear_errors():
         PrunedLSSVC(share=1.0).fit(X, X[:, 0] > 3)
 
 
-@parametrize_with_checks(
+@scikit_checks(
     [kind(kernel=kernel) for kind in (PrunedLSSVC, FixedSizeLSSVC) for kernel in KERNELS]
     + [FixedSizeLSSVR(kernel=kernel) for kernel in KERNELS]
     + [PrunedLSSVC(n_vectors=20), FixedSizeLSSVC(n_vectors=20)]

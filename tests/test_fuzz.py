@@ -14,12 +14,12 @@ import pytest
 
 import slimsvm
 from fuzz import readers, run
+from profiles import hard
 from slimsvm import ModelFormatError
 from slimsvm.errors import DataFormatError
 from slimsvm.reading import read
 from slimsvm.reading.delimited import read_delimited
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 REPOSITORY = Path(__file__).parents[1]
 
 
@@ -106,7 +106,7 @@ def test_a_model_of_very_many_classes_is_refused_before_memory_is_taken(tmp_path
 # The core
 
 
-@pytest.mark.skipif(not HARD, reason="builds the core: with SLIMSVM_HARD=1")
+@hard
 @pytest.mark.skipif(shutil.which("c++") is None, reason="needs a compiler")
 def test_the_core_keeps_its_promises_for_the_kept_inputs(tmp_path):
     tools = Path(sys.executable).parent

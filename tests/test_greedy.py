@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import scikit_checks
 from slimsvm import LSSVC, LSSVR, GreedyLSSVC, GreedyLSSVR, n_candidates_for
 from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.kernels import RBF
@@ -272,7 +272,7 @@ def test_number_of_candidates_refuses_what_is_no_probability():
         n_candidates_for(confidence=1.0)
 
 
-@parametrize_with_checks(
+@scikit_checks(
     [GreedyLSSVC(kernel=kernel) for kernel in KERNELS]
     + [GreedyLSSVR(kernel=kernel) for kernel in KERNELS]
     + [GreedyLSSVC(n_candidates=10, fitting="prefitting"), GreedyLSSVR(n_candidates=10, max_vectors=20)]

@@ -13,8 +13,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import scikit_checks
 from slimsvm import EmpiricalSVC, TableEncoder, reduce
 from slimsvm.adapters.slim import slim
 from slimsvm.adapters.whole import as_model
@@ -219,7 +219,7 @@ def test_imputers_fold_in_or_say_why_not():
         as_model(make_pipeline(StandardScaler(), SimpleImputer(), SVC()).fit(rows, y))
 
 
-@parametrize_with_checks([TableEncoder(), TableEncoder(impute=True)])
+@scikit_checks([TableEncoder(), TableEncoder(impute=True)])
 def test_the_encoder_is_an_estimator(estimator, check):
     check(estimator)
 

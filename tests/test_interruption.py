@@ -19,11 +19,11 @@ from sklearn.svm import SVC
 import slimsvm
 from everyone import NAMES, answers, data, fit, make, same_bits
 from interruptions import SOON, interrupted, nothing_left_behind, processor_seconds
+from profiles import HARD, hard
 from slimsvm import atomic, linalg, reduce, vector_path
 from slimsvm.chunks.sample import Size
 from slimsvm.datasets import make_banana
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 TIMES, ROWS = (20, 300) if HARD else (1, 60)
 INTERRUPTED = 130
 # CompactSVR takes as long as all others together, and is CompactSVC but for its loss.
@@ -201,7 +201,7 @@ def test_a_file_is_the_old_one_or_the_new_one(writer, call, is_there, tmp_path, 
         assert path.read_bytes() == (new if call == "replace" else b"old")
 
 
-@pytest.mark.skipif(not HARD, reason="starts many processes; SLIMSVM_HARD=1, or make hard, runs it")
+@hard
 @pytest.mark.parametrize("method", ["compact", "ls"])
 def test_the_command_line(method, tmp_path):
     rng = np.random.default_rng(0)
@@ -296,7 +296,7 @@ def test_a_large_factorisation_makes_no_long_call(monkeypatch):
     assert sum(sizes) == 600
 
 
-@pytest.mark.skipif(not HARD, reason="takes a minute; SLIMSVM_HARD=1, or make hard, runs it")
+@hard
 def test_ctrl_c_within_a_large_factorisation():
     X = np.random.default_rng(0).standard_normal((7000, 3))
     model = slimsvm.LSSVC()

@@ -6,7 +6,6 @@ not touch (orders, powers of two, storage), so that the answers must be equal.
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
@@ -18,10 +17,10 @@ from sklearn.base import is_classifier
 
 import random_rows
 from everyone import NAMES, WRAPPED, answers, close, fit, has, make, same_bits, size, takes
+from profiles import HARD
 from slimsvm import load, reduce, save
 from slimsvm.errors import SlimsvmError
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 few = settings(max_examples=60 if HARD else 2, database=None)
 ours = [name for name in NAMES if name not in WRAPPED]
 every_estimator = pytest.mark.parametrize("name", ours)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import random
 import warnings
@@ -18,6 +19,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 import everyone
 import file_attacks as attacks
 import slimsvm
+from profiles import HARD, in_turns
 from slimsvm import KernelExpansion, Model, ModelFormatError, from_libsvm, reduce, to_libsvm
 from slimsvm.adapters.whole import as_model
 from slimsvm.inputs import Inputs
@@ -26,7 +28,6 @@ from slimsvm.probability import Probability
 from slimsvm.readout import DensityReadout, FeaturesReadout, SignReadout, ValueReadout, VotesReadout
 from slimsvm.rounding import same_expansion
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((150, 4))
 T = RNG.standard_normal((150, 4))
@@ -142,18 +143,18 @@ def test_probabilities_of_two_classes_are_libsvms(libsvm, tmp_path):
             assert not hasattr(from_libsvm(tmp_path / "a.model"), "predict_proba")
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("kernel", KERNELS)
+CLASSIFIERS = [name for name in everyone.KINDS if name.endswith(("SVC", "RVC", "GPC", "Classifier"))]
+
+
 @pytest.mark.parametrize(
-    "name", [name for name in everyone.KINDS if name.endswith(("SVC", "RVC", "GPC", "Classifier"))]
+    ("name", "kernel", "n_classes"), in_turns(itertools.product(CLASSIFIERS, KERNELS), [2, 4])
 )
 def test_libsvm_reads_every_classifier(libsvm, tmp_path, name, kernel, n_classes):
     y = target(n_classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = everyone.fit(name, X[:80], y[:80], kernel=kernel, gamma=0.3)
-        if name == "CompactSVC":
-            model = everyone.fit(name, X[:80], y[:80], kernel=kernel, metric="one")
+        options = {"metric": "one"} if name == "CompactSVC" else {"gamma": 0.3}
+        model = everyone.fit(name, X[:80], y[:80], kernel=kernel, **options)
         to_libsvm(model, tmp_path / "a.model")
         ours = from_libsvm(tmp_path / "a.model", n_features=4)
     labels, _, _ = answers_of(libsvm, tmp_path / "a.model", T)

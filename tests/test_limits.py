@@ -17,10 +17,10 @@ from sklearn.svm import SVC
 
 import everyone
 import slimsvm
+from profiles import HARD, hard
 from slimsvm import KernelExpansion, LongFitWarning, limits
 from slimsvm.rows import STREAM_COLUMNS, distinct_rows, narrowed, occurring
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 
 # With default parameters and 100,000 rows of three features: refused, announced, or fitted in minutes.
@@ -254,7 +254,7 @@ def test_narrow_rows_are_the_same_rows():
 # What works
 
 
-@pytest.mark.skipif(not HARD, reason="takes minutes; SLIMSVM_HARD=1, or make hard, runs it")
+@hard
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -17,12 +17,11 @@ from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_limits
 
 import slimsvm
-from everyone import NAMES, answers, data, fit, make, same_bits
+from everyone import NAMES, answers, data, fit, known, make, same_bits
 from interruptions import blas_limits
+from profiles import HARD, hard
 from slimsvm.datasets import make_banana
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
-hard = pytest.mark.skipif(not HARD, reason="takes minutes; SLIMSVM_HARD=1, or make hard, runs it")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads /proc")
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 THREADS = 8
@@ -49,7 +48,7 @@ def models():
     """Every model, fitted with nothing else going on."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {name: fit(name, *data(name)[:3]) for name in NAMES}
+        return {name: known(name) for name in NAMES}
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
+from profiles import hard
 from slimsvm.kernels import RBF, Polynomial
 from slimsvm.limits import memory_left
 from slimsvm.problem import KernelGram
 
 N, M = 2**21, 1025
 assert N * M > 2**31
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("SLIMSVM_HARD"), reason="half a minute each: with SLIMSVM_HARD=1"
-)
+pytestmark = hard
 # Rows that are compared: around every multiple of 2^31 values, at the beginning and at the end.
 PLACES = [slice(0, 64), slice(2**31 // M - 32, 2**31 // M + 32), slice(N - 64, N)]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import scikit_checks
 from slimsvm import (
     LSSVR,
     MatchingPursuitSVC,
@@ -203,7 +203,7 @@ def test_obvious_models_and_clear_errors(kind):
             kind(**bad).fit(X, X[:, 0])
 
 
-@parametrize_with_checks(
+@scikit_checks(
     [kind(kernel=kernel) for kind in (MatchingPursuitSVC, SparseGreedyGPC) for kernel in KERNELS]
     + [kind(kernel=kernel) for kind in (MatchingPursuitSVR, SparseGreedyGPR) for kernel in KERNELS[:2]]
     + [

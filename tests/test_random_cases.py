@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 import random_cases
+from profiles import HARD
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore:invalid value encountered in reduce"),

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from sklearn.preprocessing import StandardScaler
 
+from profiles import hard
 from slimsvm import DataFormatError, FixedSizeLSSVC, TableEncoder, load, save
 from slimsvm.reading import array_parts, delimited, read, read_chunks, survey, svmlight
 from slimsvm.reading.files import data_files
@@ -434,7 +435,7 @@ def peak(name: str) -> float:
     return float(done.stdout)
 
 
-@pytest.mark.skipif(not os.environ.get("SLIMSVM_HARD"), reason="takes minutes: make hard")
+@hard
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory as Linux does")
 @pytest.mark.parametrize("suffix", ["csv", "npy", "npz", "parquet", "svm"])
 def test_memory_does_not_grow_with_the_files(suffix):

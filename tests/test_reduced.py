@@ -11,13 +11,13 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, OneClassSVM
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import scikit_checks
 from slimsvm import LSSVC, LSSVR, Reduced, reduce
 from slimsvm.datasets import make_banana
 
 
-@parametrize_with_checks(
+@scikit_checks(
     [
         Reduced(SVC()),
         Reduced(SVC(kernel="linear"), method="exact"),

@@ -12,10 +12,10 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import everyone
 from contracts import narrow_rbf
+from profiles import scikit_checks
 from slimsvm import RVC, RVR, SparseProbitClassifier
 from slimsvm.datasets import make_ripley
 from slimsvm.kernels import RBF
@@ -214,28 +214,13 @@ def test_restarts_never_lower_the_marginal_likelihood():
     assert found == sorted(found)
 
 
-# --- scikit-learn's checks with every kernel; some pairs are in test_zero_norm.py
+# --- scikit-learn's checks with every kernel
 
 CHECKED = {
     f"{kind.__name__} {label}": kind(kernel=kernel)
     for kind in (RVC, RVR, SparseProbitClassifier)
     for label, kernel in KERNELS.items()
-    if (kind.__name__, label) not in {
-        ("RVC", "rbf"), ("RVR", "rbf"), ("RVR", "precomputed"), ("SparseProbitClassifier", "linear"),
-        ("RVR", "laplacian"),  # passes, but in most of a minute: it keeps nearly every row
-    }
-}  # fmt: skip
-
-
-def checks():
-    for label, estimator in CHECKED.items():
-        for checked, check in estimator_checks_generator(estimator):
-            name = getattr(check, "func", check).__name__
-            if name == "check_decision_proba_consistency" and estimator.kernel == "precomputed":
-                # it gives rows, not kernel values, to estimators that are tagged pairwise (SVC with
-                # probabilities fails it too)
-                checked = OnRows(checked)
-            yield pytest.param(checked, check, id=f"{label}: {name}")
+}
 
 
 class OnRows(BaseEstimator):
@@ -257,8 +242,12 @@ class OnRows(BaseEstimator):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+@scikit_checks(CHECKED)
 def test_scikit_learn(estimator, check):
+    name = getattr(check, "func", check).__name__
+    if name == "check_decision_proba_consistency" and estimator.kernel == "precomputed":
+        # it gives rows, not kernel values, to estimators that are tagged pairwise (SVC with probabilities fails it too)
+        estimator = OnRows(estimator)
     check(estimator)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 
 import pytest
 import sklearn
@@ -11,13 +10,13 @@ from sklearn import svm
 from sklearn.utils.fixes import parse_version
 
 import slimsvm
+from profiles import HARD
 from sklearn_svm import MODULES, Run, load, shim
 from sklearn_svm_exempt import ALL, EXEMPT
 
 if parse_version(sklearn.__version__) < parse_version("1.9"):
     pytest.skip("the list of exemptions is for the tests of scikit-learn 1.9", allow_module_level=True)
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 # Our regression of the same kind.
 REGRESSORS = {"LSSVC": "LSSVR", "CompactSVC": "CompactSVR"}
 QUICK = {"CompactSVC": {"random_state": 0}}

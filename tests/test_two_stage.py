@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import scikit_checks
 from slimsvm import LSSVC, TwoStageLSSVC, TwoStageLSSVR
 from slimsvm.datasets import make_banana, make_checkerboard, make_two_spirals
 from slimsvm.kernels import RBF
@@ -209,7 +209,7 @@ def test_obvious_models_and_clear_errors():
             TwoStageLSSVR(**bad).fit(X, X[:, 0])
 
 
-@parametrize_with_checks(
+@scikit_checks(
     [TwoStageLSSVC(kernel=kernel) for kernel in KERNELS]
     + [TwoStageLSSVR(kernel=kernel) for kernel in KERNELS]
     + [TwoStageLSSVC(n_vectors=3, n_candidates=15), TwoStageLSSVR(choose_by="cv", n_folds=3)]
