@@ -111,19 +111,19 @@ def projected() -> list[Case]:
     """Models behind a projection, trained and made."""
     found = []
     rng = np.random.default_rng(0)
-    for offset in (0.0, 1e4):
+    tasks = (
+        (CompactSVC, lambda score: np.digitize(score, [-0.5, 0.5]), np.float64),
+        (CompactSVC, lambda score: score > 0, np.float32),
+        (CompactSVR, np.sin, np.float64),
+    )
+    for kind, target, dtype, offset in in_turns(tasks, (0.0, 1e4)):  # a second or two each
         X = (rng.standard_normal((80, 6)) + offset).astype(np.float32)
         c = X.astype(np.float64) - offset
         T = X[:20] + rng.standard_normal((20, 6)).astype(np.float32) / 4
-        score = c[:, 0] + c[:, 1] + 0.1 * c[:, 2]
-        for kind, y, dtype in (
-            (CompactSVC, np.digitize(score, [-0.5, 0.5]), np.float64),
-            (CompactSVC, score > 0, np.float32),
-            (CompactSVR, np.sin(score), np.float64),
-        ):
-            model = kind(metric="linear", rank=2, max_vectors=4, random_state=0).fit(X.astype(dtype), y)
-            assert model.expansion_.projection is not None
-            found.append(Case(f"{kind.__name__} projected {dtype.__name__} {offset}", model.model_, T, model))
+        y = target(c[:, 0] + c[:, 1] + 0.1 * c[:, 2])
+        model = kind(metric="linear", max_vectors=4, random_state=0).fit(X.astype(dtype), y)
+        assert model.expansion_.projection is not None
+        found.append(Case(f"{kind.__name__} projected {dtype.__name__} {offset}", model.model_, T, model))
     for kernel in (RBF((0.5, 2.0)), Laplacian(0.3)):
         f = KernelExpansion(
             kernel, rng.standard_normal((5, 2)), rng.standard_normal((5, 2)), [0.1, 0.2],

@@ -530,11 +530,16 @@ def test_an_answer_may_be_none(tmp_path):
     bare = replace(models["largest"][0].readout, probability=None)
     models["bare"] = (replace(models["largest"][0], readout=bare), models["largest"][1])
     kinds["bare"] = 0.7
+    headers, labels = [], []
     for kind, threshold in kinds.items():
         model, T = models[kind]
-        y = model.readout.classes[np.arange(len(T)) % len(model.readout.classes)]
-        header = to_c(model, X=T, y=y, name="m0", number="float64", threshold=threshold)
-        [found] = c_programs.run([header], [T], tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+        labels.append(model.readout.classes[np.arange(len(T)) % len(model.readout.classes)])
+        options = {"name": f"m{len(headers)}", "number": "float64", "threshold": threshold}
+        headers.append(to_c(model, X=T, y=labels[-1], **options))
+    rows = [models[kind][1] for kind in kinds]
+    answers = c_programs.run(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+    for (kind, threshold), header, y, found in zip(kinds.items(), headers, labels, answers, strict=True):
+        model, T = models[kind]
         outputs = model.expansion(T)
         winners = model.readout.winners(outputs)
         if model.readout.probability is not None:
@@ -589,13 +594,12 @@ def test_scalers_and_categories_are_folded_in(tmp_path):
 
 
 def test_something_is_put_in_the_place_of_missing_values(tmp_path):
-    for i, (case, table) in enumerate(exported.inputs()):
-        if "holes" not in case.name:
-            continue
-        header = to_c(case.model, name=f"m{i}", number="float64")
-        raw = raw_numbers(case.model.inputs, table)
-        assert np.isnan(raw).any()
-        [found] = c_programs.run([header], [raw], tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+    cases = [(case, table) for case, table in exported.inputs() if "holes" in case.name]
+    headers = [to_c(case.model, name=f"m{i}", number="float64") for i, (case, _) in enumerate(cases)]
+    rows = [raw_numbers(case.model.inputs, table) for case, table in cases]
+    assert all(np.isnan(raw).any() for raw in rows)
+    answers = c_programs.run(headers, rows, tmp_path, [*c_programs.C99, "-O1", *c_programs.SANITIZED])
+    for (case, table), found in zip(cases, answers, strict=True):
         np.testing.assert_allclose(found.scores[:, 0], case.model.outputs(table)[:, 0], atol=1e-9)
         assert found.selftest == 0
 

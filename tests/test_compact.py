@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import linear_kernel
 from sklearn.model_selection import GridSearchCV, train_test_split
 
 import reference
-from profiles import in_turns, scikit_checks
+from profiles import HARD, hard, in_turns, scikit_checks
 from slimsvm import BudgetError, CompactSVC, CompactSVR
 from slimsvm.budget import single_row_latency_us, stored_bytes
 from slimsvm.datasets import (
@@ -397,10 +397,10 @@ def sine(n, random_state):
 
 
 GENERATED = [
-    (CompactSVC, make_waveform, 300),
-    (CompactSVC, make_banana, 400),
+    pytest.param(CompactSVC, make_waveform, 300, marks=hard),
+    pytest.param(CompactSVC, make_banana, 400, marks=hard),
     (CompactSVC, make_ripley, 250),
-    (CompactSVC, make_checkerboard, 400),
+    pytest.param(CompactSVC, make_checkerboard, 400, marks=hard),
     (CompactSVR, sine, 250),
 ]
 
@@ -426,7 +426,7 @@ def test_a_limit_is_a_limit_and_not_a_wish(estimator, make, n):
         ),
     ):
         errors = []
-        for limit in limits:
+        for limit in limits if HARD else limits[::2]:
             model = estimator(**{name: limit}, random_state=0).fit(X, y)
             assert size(model) <= limit
             if size(default) <= limit:

@@ -29,6 +29,7 @@ import pages
 import slimsvm
 import slimsvm.methods
 import test_laws
+from profiles import hard
 from slimsvm import LSSVC, LSSVR, EmpiricalFeatureMap, EmpiricalSVC
 from slimsvm.datasets import make_banana
 from test_solvers import solver_case
@@ -61,7 +62,14 @@ def from_page(page: Path, module: str):
 # The examples
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.stem)
+# Half a minute; tests/test_projection.py has sparse rows of any width that take less.
+LONG = ("sparse-text",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=hard if page.stem in LONG else ()) for page in pages.PAGES],
+)
 def test_the_examples_of_a_page_print_what_it_says(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # examples may write pictures
     monkeypatch.syspath_prepend(str(written(page)))
