@@ -124,8 +124,8 @@ def fuzz(name: str, seconds: int) -> Run:
         shutil.copy(seed, corpus / f"seed-{seed.name}")
     known = set(found.iterdir())
     options = [
-        f"-timeout={HANG_SECONDS}", "-rss_limit_mb=4096", "-max_len=4096", "-print_final_stats=1",
-        f"-artifact_prefix={found}/", str(corpus),
+        f"-timeout={HANG_SECONDS}", f"-report_slow_units={HANG_SECONDS}", "-rss_limit_mb=4096", "-max_len=4096",
+        "-print_final_stats=1", f"-artifact_prefix={found}/", str(corpus),
     ]  # fmt: skip
     if name in CORE:
         command = [str(BUILD / "core" / name), *options]

@@ -110,6 +110,7 @@ void check_calls_at_once() {
 void check_interruption() {
   const Case<double> large(Kind::rbf, 20000, 200, 20, 1);
   Exactly<double> out(large.n);
+  questions.store(0);
   PROMISE(!large.run(out, false, 4, at_once), "went on though it was interrupted");
   PROMISE(questions.load() == 1, "asked %d times", questions.load());
   PROMISE(large.run(out, false, 4, never), "interrupted by nobody");
