@@ -79,7 +79,8 @@ def _generated(lines: list[Record]) -> list[str]:
         f"{N_FEATURES} features in float32, one label in twenty wrong; the slimsvm methods read the file in chunks of "
         f"{CHUNK:,} rows for each pass, with at most {MOST_VECTORS} vectors; the peers have all rows in memory. The "
         "exponent is that of the time as a power of the number of rows, over the rows that have seconds of the "
-        "processor where there are two or more. `CompactSVC` chooses its number of vectors.\n",
+        "processor where there are two or more. `CompactSVC` chooses its number of vectors, "
+        "unless it has a limit that binds.\n",
         *table(["method", "rows", *FIGURES, "exponent"], rows),
     ]
 
