@@ -214,6 +214,7 @@ def some_rows(name: str, n: int) -> Record:
 
 def streamed(name: str, order: str) -> Record:
     from slimsvm import CompactSVC
+    from slimsvm.methods.compact.stream import GROWN
 
     X, X_test, y, y_test = split_of(name)
     rows = np.random.default_rng(1).permutation(len(X))
@@ -228,7 +229,7 @@ def streamed(name: str, order: str) -> Record:
         model.partial_fit(X[part], y[part], classes=np.unique(y))
         peaks.append(peak_bytes())
     found = measurement.of(model, X_test, y_test)
-    return found | {"peak_after_half": peaks[N_PARTS // 2], "peak_after_all": peaks[-1]}
+    return found | {"peak_after_half": peaks[N_PARTS // 2], "peak_after_all": peaks[-1], "grown": GROWN}
 
 
 def passes_of(method: str, n: int) -> Record:

@@ -17,6 +17,7 @@ from scale_measures import (
     STREAMS,
     THREADS,
 )
+from slimsvm.methods.compact.stream import REPLAYED
 from slimsvm.threads import n_threads
 
 # The cluster of the extrapolation: rows, machines, cores of each, and bytes a second between two machines.
@@ -78,7 +79,8 @@ def _generated(lines: list[Record]) -> list[str]:
         f"{N_FEATURES} features in float32, one label in twenty wrong; the slimsvm methods read the file in chunks of "
         f"{CHUNK:,} rows for each pass, with at most {MOST_VECTORS} vectors; the peers have all rows in memory. The "
         "exponent is that of the time as a power of the number of rows, over the rows that have seconds of the "
-        "processor where there are two or more. `CompactSVC` chooses its number of vectors.\n",
+        "processor where there are two or more. `CompactSVC` chooses its number of vectors, "
+        "unless it has a limit that binds.\n",
         *table(["method", "rows", *FIGURES, "exponent"], rows),
     ]
 
@@ -94,20 +96,16 @@ def _published(lines: list[Record]) -> list[str]:
 
 
 def _growth(lines: list[Record]) -> list[str]:
-    # all rows from a mapped file, which takes the same way, where the cell from memory has no processor seconds
-    whole = [
-        line | {"rows": COVTYPE_TRAINING}
-        for line in lines
-        if line["what"] in ("covtype_2, memory", "covtype_2, mapped") and "processor_seconds" in line
-    ]
+    whole = [line for line in lines if line["what"] == "covtype_2, mapped"]
     lines = sorted((line for line in lines if line["group"] == "growth"), key=lambda line: line["rows"])
     if not lines:
         return []
-    lines += whole[:1]
+    lines += [line | {"rows": COVTYPE_TRAINING} for line in whole]
     return [
         "## Time against rows at one size of model\n",
         f"`CompactSVC` with at most {COVTYPE_VECTORS} vectors on the first rows of covtype's training part, two "
-        "classes, from memory; accuracy on the same test part. Processor seconds grow with the exponent "
+        f"classes, from memory, and on all {COVTYPE_TRAINING:,} from a mapped file, which takes the same way; accuracy "
+        "on the same test part. Processor seconds grow with the exponent "
         f"{exponent(lines)} of the number of rows.\n",
         *table(["rows", *FIGURES], [[f"{line['rows']:,}", *figures(line)] for line in lines]),
     ]
@@ -121,12 +119,15 @@ def _streams(lines: list[Record]) -> list[str]:
         beside = ""
         if order != "whole" and name in whole:
             beside = f"{100 * (line['accuracy'] - whole[name]['accuracy']):+.2f}"
-        rows.append([line["what"], *figures(line), beside, _gigabytes(line.get("peak_after_half"))])
+        grown = "" if order == "whole" else f"x {line.get('grown', 2.0):g}"
+        rows.append([line["what"], grown, *figures(line), beside, _gigabytes(line.get("peak_after_half"))])
     budgets = ", ".join(f"{name} {most}" for name, most in STREAMS.items())
     return [
         f"## partial_fit, {N_PARTS} parts\n",
-        f"The most vectors: {budgets}. `whole` is a fit on all rows; points beside it.\n",
-        *table(["set, order", *FIGURES, "points", "memory after half"], rows),
+        f"The most vectors: {budgets}. `whole` is a fit on all rows; points beside it. The model is searched for anew "
+        "each time the rows have grown so many times: fourfold by now, twofold when some of these were run. Memory "
+        f"grows until the sample is full, with {REPLAYED.rows:,} rows or {REPLAYED.bytes / 2**20:g} MiB.\n",
+        *table(["set, order", "searched at", *FIGURES, "points", "memory after half"], rows),
     ]
 
 
