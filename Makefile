@@ -70,6 +70,9 @@ $(VENV)/installed-bench: $(VENV)/installed
 demo: $(VENV)/installed
 	$(BIN)/python -m slimsvm demo
 
+# Compiled modules are kept, whatever the shell says: the tests start Python a hundred times.
+test hard: export PYTHONDONTWRITEBYTECODE =
+
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
