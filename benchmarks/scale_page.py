@@ -102,11 +102,12 @@ def _growth(lines: list[Record]) -> list[str]:
         return []
     lines += [line | {"rows": COVTYPE_TRAINING} for line in whole]
     return [
-        "## Time against rows at one size of model\n",
+        "## Time against rows at one number of vectors\n",
         f"`CompactSVC` with at most {COVTYPE_VECTORS} vectors on the first rows of covtype's training part, two "
         f"classes, from memory, and on all {COVTYPE_TRAINING:,} from a mapped file, which takes the same way; accuracy "
         "on the same test part. Processor seconds grow with the exponent "
-        f"{exponent(lines)} of the number of rows.\n",
+        f"{exponent(lines)} of the number of rows. The dimensions of the projection are chosen anew each time, so "
+        "these are not models of one shape.\n",
         *table(["rows", *FIGURES], [[f"{line['rows']:,}", *figures(line)] for line in lines]),
     ]
 
