@@ -217,7 +217,8 @@ def attack(number: int, *, loud: bool = False) -> Found:
         if loud:
             traceback.print_exc()
         said = f"{given.about}: {type(error).__name__}: {error}"
-        clear = isinstance(error, DOCUMENTED) and not any(word in str(error) for word in UNCLEAR)
+        clear = isinstance(error, DOCUMENTED) and not isinstance(error, np.linalg.LinAlgError)
+        clear = clear and not any(word in str(error) for word in UNCLEAR)
         return Found(type(error).__name__) if clear else Found("failed", said)
     finally:
         signal.signal(signal.SIGPROF, before)

@@ -21,6 +21,12 @@ def test_random_cases_end_in_a_sound_model_or_a_clear_error(name):
         assert random_cases.attack(number).wrong == ""
 
 
+@pytest.mark.parametrize("number", [204444, 211140])
+def test_probabilities_of_outputs_that_are_all_but_equal(number):
+    """The matrix of a Newton step was singular."""
+    assert random_cases.attack(number) == random_cases.Found("fitted")
+
+
 def test_a_case_is_known_by_its_number():
     one, same, other = (random_cases.trial(number) for number in (31, 31, 31 + len(random_cases.ours)))
     assert one.about == same.about

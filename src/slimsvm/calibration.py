@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
+from .linalg import cholesky_factor
 from .probability import Probability, behind_the_largest, two_columns
 from .rows import Array
 
@@ -108,7 +109,8 @@ def _newton(F: Array, targets: Array, weight: Array) -> tuple[float, Array]:
         curvature[0, 1:] = curvature[1:, 0] = np.einsum("nc,nc->c", W, away)[1:]
         curvature[1:, 1:] = (np.diag(W.sum(axis=0)) - W.T @ P)[1:, 1:]
         curvature[np.diag_indices(k)] += RIDGE * (np.trace(curvature) / k + np.finfo(np.float64).tiny)
-        step = -linalg.solve(curvature, gradient, assume_a="pos", check_finite=False)
+        # outputs that are all but equal leave a singular matrix
+        step = -linalg.cho_solve((cholesky_factor(curvature), True), gradient, check_finite=False)
         promised = -gradient @ step
         if not promised > TOLERANCE * total:
             at = at + step
