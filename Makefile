@@ -119,6 +119,7 @@ docs: $(VENV)/installed-docs
 # `bench` takes a few minutes, `bench-full` hours.
 bench: $(VENV)/installed-bench
 	$(BIN)/python benchmarks/expansion.py
+	$(BIN)/python benchmarks/one_norm.py
 	$(BIN)/python benchmarks/onnx_speed.py
 	$(BIN)/python benchmarks/compact_speed.py --only digits
 	$(BIN)/python benchmarks/phone_book.py --only thirty_rows spirals pure_noise --fresh

@@ -203,6 +203,9 @@ struct OneNormJob {
   Index n, m;
   Index most;        // coefficients that are not zero, the intercept among them: at most so many
   Index pivots;      // at most so many in, how many out
+  Index size;        // of the corner: that to go on from in (0: none), that reached out
+  Index* active;     // (most) its columns in and out; m is the intercept
+  Index* elbow;      // (most) its rows in and out
   double* alpha;     // (m) out
   double* beta;      // (n) out: dual coefficients
   double intercept;  // out

@@ -47,6 +47,16 @@ class Corner {
     k_ = 1;
   }
 
+  // So many columns, which are there already, and their elbows.
+  void resume(Index size, const Index* columns, const Index* rows) {
+    k_ = size;
+    for (Index a = 0; a < size; ++a) {
+      active[a] = columns[a];
+      elbow[a] = rows[a];
+    }
+    invert();
+  }
+
   // to += W' right
   void add_transposed(const double* right, double* to) {
     for (Index a = 0; a < k_; ++a) add_scaled(right[a], inverse(a), to, k_);

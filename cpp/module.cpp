@@ -364,13 +364,29 @@ nb::tuple scaled_hinge(const Input<double, 2>& B, const Input<double, 1>& sign,
 }
 
 nb::tuple one_norm(const Input<double, 2>& B, const Input<double, 1>& t, const Input<double, 1>& c,
-                   const std::optional<Input<double, 1>>& free, Index most, Index max_pivots) {
-  const auto n = B.shape(0), m = B.shape(1);
+                   const std::optional<Input<double, 1>>& free, const Input<Index, 1>& active,
+                   const Input<Index, 1>& elbow, Index most, Index max_pivots) {
+  const auto n = B.shape(0), m = B.shape(1), size = active.shape(0);
   require(t.shape(0) == n && c.shape(0) == n && (!free || free->shape(0) == n),
           "t, c and free must have one entry for each row of B");
   require(most >= 1, "most must be at least 1");
+  require(elbow.shape(0) == size && static_cast<Index>(size) <= most,
+          "active and elbow must have the same length, at most `most`");
+  for (std::size_t a = 0; a < size; ++a) {
+    const Index column = active.data()[a], row = elbow.data()[a];
+    require(column >= 0 && column < static_cast<Index>(free ? m + 1 : m) && row >= 0 &&
+                row < static_cast<Index>(n),
+            "active must be numbers of columns, elbow of rows");
+  }
   std::unique_ptr<double[]> alpha(new double[m + 1]), beta(new double[n + 1]);
+  const auto room = static_cast<std::size_t>(most);
+  std::unique_ptr<Index[]> columns(new Index[room]), rows(new Index[room]);
+  std::copy(active.data(), active.data() + size, columns.get());
+  std::copy(elbow.data(), elbow.data() + size, rows.get());
   OneNormJob job{};
+  job.size = static_cast<Index>(size);
+  job.active = columns.get();
+  job.elbow = rows.get();
   job.B = B.data();
   job.t = t.data();
   job.c = c.data();
@@ -388,7 +404,9 @@ nb::tuple one_norm(const Input<double, 2>& B, const Input<double, 1>& t, const I
   }
   if (!complete) throw nb::python_error();
   return nb::make_tuple(vector<double>(std::move(alpha), m), job.intercept,
-                        vector<double>(std::move(beta), n), job.pivots, job.optimal);
+                        vector<double>(std::move(beta), n), job.pivots, job.optimal,
+                        vector<Index>(std::move(columns), static_cast<std::size_t>(job.size)),
+                        vector<Index>(std::move(rows), static_cast<std::size_t>(job.size)));
 }
 
 template <class T>
@@ -424,7 +442,8 @@ NB_MODULE(_core, m) {
         "columns"_a.noconvert(), "scale"_a.noconvert(), "target"_a.noconvert(),
         "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_cycles"_a);
   m.def("one_norm", &one_norm, "B"_a.noconvert(), "t"_a.noconvert(), "c"_a.noconvert(),
-        "free"_a.noconvert().none(), "most"_a, "max_pivots"_a);
+        "free"_a.noconvert().none(), "active"_a.noconvert(), "elbow"_a.noconvert(), "most"_a,
+        "max_pivots"_a);
   m.def("instruction_set", [] { return std::string(instruction_set().name); });
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

@@ -58,7 +58,9 @@ class OneNorm {
 
   void run(Poll poll) {
     start();
-    if (job_.free && !place_intercept()) {
+    if (job_.size > 0) {
+      go_on();
+    } else if (job_.free && !place_intercept()) {
       finish();
       return;
     }
@@ -126,6 +128,27 @@ class OneNorm {
     x_[0] = way * length_;
     square_[0] = dot(q, q, n_) / (q[first] * q[first]);
     return true;
+  }
+
+  // The corner that an earlier call has reached.
+  void go_on() {
+    for (Index a = 0; a < job_.size; ++a) {
+      const Index number = job_.active[a];
+      double* to = corner_.column(a);
+      for (Index i = 0; i < n_; ++i) to[i] = number == m_ ? job_.free[i] : job_.B[i * m_ + number];
+      if (number != m_) is_active_[number] = 1;
+    }
+    corner_.resume(job_.size, job_.active, job_.elbow);
+    refresh();
+    for (Index i = 0; i < n_; ++i) side_[i] = slack_[i] > 0.0 ? 1 : -1;
+    for (Index a = 0; a < size(); ++a) {
+      rest_on(corner_.elbow[a]);
+      sign_[a] = corner_.active[a] == m_ ? 0.0 : x_[a] < 0.0 ? -1.0 : 1.0;
+      for (Index i = 0; i < n_; ++i) rate_[i] = 0.0;
+      for (Index b = 0; b < size(); ++b)
+        add_scaled(corner_.inverse(b)[a], corner_.column(b), rate_, n_);
+      square_[a] = dot(rate_, rate_, n_);
+    }
   }
 
   void rest_on(Index i) {
@@ -336,8 +359,11 @@ class OneNorm {
     corner_.solve(job_.t, x_);
     for (Index j = 0; j < m_; ++j) job_.alpha[j] = 0.0;
     job_.intercept = 0.0;
+    job_.size = size();
     for (Index a = 0; a < size(); ++a) {
       const Index number = corner_.active[a];
+      job_.active[a] = number;
+      job_.elbow[a] = corner_.elbow[a];
       (number == m_ ? job_.intercept : job_.alpha[number]) = x_[a];
     }
     for (Index i = 0; i < n_; ++i) {

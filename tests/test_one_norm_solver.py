@@ -21,7 +21,10 @@ def kernel_problem(n, gamma, seed=0):
 def check_optimal(B, t, c, free):
     """Stationarity, complementarity and feasibility, each on its own."""
     n, m = B.shape
-    alpha, intercept, beta, steps, optimal = _core.one_norm(B, t, c, free, min(n, m + 1), 100 * (n + m))
+    none = np.empty(0, dtype=np.int64)
+    alpha, intercept, beta, steps, optimal, *_ = _core.one_norm(
+        B, t, c, free, none, none, min(n, m + 1), 100 * (n + m)
+    )
     assert optimal
     assert steps <= 100 * (n + m)
     reach = B.T @ beta
@@ -97,11 +100,29 @@ def test_penalties_are_units_of_the_coefficients():
     np.testing.assert_allclose(ours, scaled / penalty, atol=1e-12)
 
 
+def test_a_search_in_stretches_ends_where_one_does():
+    B, y = kernel_problem(100, 2.0)
+    ones, none = np.ones(100), np.empty(0, dtype=np.int64)
+    whole = _core.one_norm(B, ones, ones, y, none, none, 100, 10_000)
+    corner, steps, optimal = (none, none), 0, False
+    while not optimal:
+        alpha, intercept, beta, taken, optimal, *corner = _core.one_norm(B, ones, ones, y, *corner, 100, 7)
+        steps += taken
+    assert steps > 20
+    np.testing.assert_allclose(alpha, whole[0], atol=1e-9)
+    assert intercept == pytest.approx(whole[1], abs=1e-9)
+    np.testing.assert_allclose(beta, whole[2], atol=1e-7)
+
+
 def test_wrong_shapes_are_refused():
-    one = np.ones(3)
+    one, none = np.ones(3), np.empty(0, dtype=np.int64)
     with pytest.raises(ValueError, match="one entry for each row"):
-        _core.one_norm(np.ones((4, 2)), one, one, None, 2, 10)
+        _core.one_norm(np.ones((4, 2)), one, one, None, none, none, 2, 10)
     with pytest.raises(ValueError, match="one entry for each row"):
-        _core.one_norm(np.ones((3, 2)), one, one, np.ones(2), 2, 10)
+        _core.one_norm(np.ones((3, 2)), one, one, np.ones(2), none, none, 2, 10)
     with pytest.raises(ValueError, match="most must be at least 1"):
-        _core.one_norm(np.ones((3, 2)), one, one, None, 0, 10)
+        _core.one_norm(np.ones((3, 2)), one, one, None, none, none, 0, 10)
+    with pytest.raises(ValueError, match="same length"):
+        _core.one_norm(np.ones((3, 2)), one, one, None, none, np.zeros(1, int), 2, 10)
+    with pytest.raises(ValueError, match="numbers of columns"):
+        _core.one_norm(np.ones((3, 2)), one, one, None, np.full(1, 2), np.zeros(1, int), 2, 10)

@@ -318,6 +318,7 @@ void check_one_norm() {
   const Classes data;
   constexpr Index n = Classes::n;
   Doubles B(at(n * n)), ones(n, 1.0), alpha(n), beta(n);
+  std::vector<Index> active(at(n)), elbow(at(n));
   for (Index i = 0; i < n; ++i)
     for (Index j = 0; j < n; ++j) B[at(i * n + j)] = data.y[at(i)] * data.G[at(i * n + j)];
   OneNormJob job{};
@@ -326,6 +327,8 @@ void check_one_norm() {
   job.free = data.y.data();
   job.n = job.m = job.most = n;
   job.pivots = 100000;
+  job.active = active.data();
+  job.elbow = elbow.data();
   job.alpha = alpha.data();
   job.beta = beta.data();
   require(minimise_one_norm(job, never) && job.optimal, "one norm");

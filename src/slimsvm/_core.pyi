@@ -105,8 +105,12 @@ def one_norm(
     t: NDArray[np.float64],
     c: NDArray[np.float64],
     free: NDArray[np.float64] | None,
+    active: NDArray[np.int64],
+    elbow: NDArray[np.int64],
     most: int,
     max_pivots: int,
-) -> tuple[NDArray[np.float64], float, NDArray[np.float64], int, bool]: ...
+) -> tuple[
+    NDArray[np.float64], float, NDArray[np.float64], int, bool, NDArray[np.int64], NDArray[np.int64]
+]: ...
 def instruction_set() -> str: ...
 def instruction_sets() -> list[str]: ...

@@ -33,6 +33,8 @@ from ..rows import Array
 
 # Steps of the simplex method for each row and column: hundreds of times what ordinary data take, so that it ends.
 STEPS = 100
+# Steps after which progress is told for the first time, and then after four times as many: going on has its price.
+FIRST_STRETCH = 16
 # Coefficients that are not zero, at most: beyond it a step costs more than a program of HiGHS.
 MOST_ACTIVE = 4096
 # Constraints added at a time: few programs and small ones.
@@ -133,14 +135,23 @@ def _by_simplex(
 ) -> LinearProgramSolution:
     n, m = columns.shape
     limit = STEPS * (n + m) if max_iter is None else max_iter
-    q = None if free is None else np.ascontiguousarray(free, dtype=np.float64)
-    alpha, intercept, beta, n_iter, optimal = _core.one_norm(
-        np.ascontiguousarray(columns, dtype=np.float64), np.ascontiguousarray(t, dtype=np.float64),
-        np.ascontiguousarray(c, dtype=np.float64), q, max(1, min(n, m + 1, MOST_ACTIVE)), limit,
-    )  # fmt: skip
+    problem = [
+        None if a is None else np.ascontiguousarray(a, dtype=np.float64) for a in (columns, t, c, free)
+    ]
+    most = max(1, min(n, m + 1, MOST_ACTIVE))
+    corner = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    n_iter, stretch = 0, FIRST_STRETCH
+    while True:
+        steps = min(stretch, limit - n_iter)
+        alpha, intercept, beta, taken, optimal, *corner = _core.one_norm(*problem, *corner, most, steps)
+        n_iter, stretch = n_iter + taken, 4 * stretch
+        gap, _ = _measured(columns, t, c, free, alpha, intercept, beta)
+        tell("simplex method", n_iter, None, f"relative gap {gap:.2g}")
+        if optimal or taken < steps or n_iter >= limit:
+            break
     if not np.isfinite(alpha).all() or not np.isfinite(intercept):
         alpha, intercept, beta = np.zeros(m), 0.0, np.zeros(n)
-    gap, _ = _measured(columns, t, c, free, alpha, intercept, beta)
+        gap, _ = _measured(columns, t, c, free, alpha, intercept, beta)
     if gap <= tol:
         status = Status.OPTIMAL
     else:

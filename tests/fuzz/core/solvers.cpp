@@ -334,6 +334,7 @@ void one_norm(Input& in, bool tame) {
   const Index most = 1 + in.up_to(16), steps = in.up_to(200);
   const bool with_intercept = in.flag();
   Exactly<double> alpha(m), beta(n), first(m);
+  Exactly<Index> active(most), elbow(most);
   OneNormJob job{};
   for (int time = 0; time < 2; ++time) {
     job = {};
@@ -345,6 +346,8 @@ void one_norm(Input& in, bool tame) {
     job.m = m;
     job.most = most;
     job.pivots = steps;
+    job.active = active.data();
+    job.elbow = elbow.data();
     job.alpha = alpha.data();
     job.beta = beta.data();
     PROMISE(minimise_one_norm(job, never), "interrupted by nobody");
