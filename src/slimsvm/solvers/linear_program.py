@@ -135,15 +135,16 @@ def _by_simplex(
 ) -> LinearProgramSolution:
     n, m = columns.shape
     limit = STEPS * (n + m) if max_iter is None else max_iter
-    problem = [
-        None if a is None else np.ascontiguousarray(a, dtype=np.float64) for a in (columns, t, c, free)
-    ]
+    B, target, upper = (np.ascontiguousarray(array, dtype=np.float64) for array in (columns, t, c))
+    q = None if free is None else np.ascontiguousarray(free, dtype=np.float64)
     most = max(1, min(n, m + 1, MOST_ACTIVE))
-    corner = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    active, elbow = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     n_iter, stretch = 0, FIRST_STRETCH
     while True:
         steps = min(stretch, limit - n_iter)
-        alpha, intercept, beta, taken, optimal, *corner = _core.one_norm(*problem, *corner, most, steps)
+        alpha, intercept, beta, taken, optimal, active, elbow = _core.one_norm(
+            B, target, upper, q, active, elbow, most, steps
+        )
         n_iter, stretch = n_iter + taken, 4 * stretch
         gap, _ = _measured(columns, t, c, free, alpha, intercept, beta)
         tell("simplex method", n_iter, None, f"relative gap {gap:.2g}")
