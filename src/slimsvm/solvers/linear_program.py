@@ -146,13 +146,12 @@ def _by_simplex(
             B, target, upper, q, active, elbow, most, steps
         )
         n_iter, stretch = n_iter + taken, 4 * stretch
+        if not np.isfinite(alpha).all() or not np.isfinite(intercept):
+            alpha, intercept, beta, optimal, taken = np.zeros(m), 0.0, np.zeros(n), False, -1
         gap, _ = _measured(columns, t, c, free, alpha, intercept, beta)
         tell("simplex method", n_iter, None, f"relative gap {gap:.2g}")
         if optimal or taken < steps or n_iter >= limit:
             break
-    if not np.isfinite(alpha).all() or not np.isfinite(intercept):
-        alpha, intercept, beta = np.zeros(m), 0.0, np.zeros(n)
-        gap, _ = _measured(columns, t, c, free, alpha, intercept, beta)
     if gap <= tol:
         status = Status.OPTIMAL
     else:
