@@ -262,6 +262,11 @@ def test_which_kernels_are_known_to_be_positive_definite():
 # gamma="scale" and "auto"
 
 
+@pytest.mark.parametrize("value", [np.finfo(np.float64).min / 4, 1e200, 0.1])
+def test_a_constant_has_no_scale_however_large(value):
+    assert resolve_gamma("scale", np.full((2, 1), value)) == 1.0
+
+
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.7])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_gamma_as_scikit_learn_has_it(gamma, make):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,7 +91,7 @@ def resolve_gamma(gamma: Any, X: Rows, sample_weight: Array | None = None) -> fl
         )
     # constant X has no scale: its variance is what rounding left, and would give a huge gamma
     tiny = np.finfo(np.float64).tiny
-    if variance > max(tiny, (ROUNDING * mean) ** 2):
+    if variance > tiny and math.sqrt(variance) > ROUNDING * abs(mean):  # a square of the mean may overflow
         return 1.0 / (d * variance)
     if variance <= tiny and _spread(X, mean) > ROUNDING * abs(mean):
         raise ValueError(
