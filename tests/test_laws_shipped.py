@@ -6,12 +6,10 @@ Headers and modules answer row by row: many models go into one program, and thei
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 
 import numpy as np
-import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,12 +20,13 @@ import exported
 import random_rows
 import test_c_export
 from everyone import answers, close, same_bits, size
+from profiles import HARD
 from slimsvm import load, reduce, save, to_c, to_js, to_onnx
 from slimsvm.adapters.whole import as_model
 from test_javascript import as_arrays, in_node, needs_node, rows_of
 from test_laws_hypothesis import cases, fitted, ours, sound
+from test_onnx import session
 
-HARD = bool(os.environ.get("SLIMSVM_HARD"))
 few = settings(max_examples=40 if HARD else 1, database=None)
 # Random cases of each estimator that go into programs, and every how many estimators without SLIMSVM_HARD.
 EACH, STRIDE = (12, 1) if HARD else (1, 3)
@@ -50,15 +49,6 @@ def drawn_model(name, drawn):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return case, fitted(name, case)
-
-
-def session(proto):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(
-        proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
 
 
 def as_they_are(case: exported.Case, found: dict) -> None:
