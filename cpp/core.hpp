@@ -135,9 +135,10 @@ struct ActiveSolver {
 enum class RefineLoss { rounded_hinge, squared_hinge, squared, insensitive };
 enum class Widths { fixed, one, per_feature };
 
-// L-BFGS over vectors, coefficients, intercept and widths of an RBF expansion, see refine.cpp.
+// L-BFGS over vectors, coefficients, intercept and widths of an RBF expansion, or of one behind a
+// linear map and the map, see refine.cpp.
 struct RefineJob {
-  const double* X;        // (n, d)
+  const double* X;        // (n, d); with a map (n, p)
   const double* Y;        // (n, k)
   const double* weights;  // (n, k)
   const double* penalty;  // (k)
@@ -153,10 +154,13 @@ struct RefineJob {
   double tol;  // relative decrease below which the search ends
   Index max_iterations, memory;
   Index n, d, m, k;
-  double* vectors;     // (m, d) start in, result out; as all below
+  Index p;             // inputs of the map, to the d of the expansion; 0 where there is none
+  double decay;        // on the squares of the map
+  double* map;         // (d, p) start in, result out; as all below
+  double* vectors;     // (m, d)
   double* coef;        // (m, k)
   double* intercept;   // (k)
-  double* log_widths;  // (d) logarithm of gamma for each input
+  double* log_widths;  // (d) logarithm of gamma for each input; with a map zeros
   double* scratch;     // RefineSolver::scratch_size elements, aligned
   double value;        // out
   Index iterations;    // out

@@ -269,6 +269,61 @@ std::unique_ptr<double[]> copied(const Array& from) {
   return to;
 }
 
+// A refinement: what both kinds have in common is checked, and copied where the solver writes.
+struct Refinement {
+  RefineJob job{};
+  std::unique_ptr<double[]> vectors, coef, intercept;
+
+  Refinement(const Input<double, 2>& X, const Input<double, 2>& Y, const Input<double, 2>& weights,
+             const Input<double, 1>& penalty, const std::string& loss, double rounding,
+             double epsilon, const Input<double, 2>& start_vectors,
+             const Input<double, 2>& start_coef, const Input<double, 1>& start_intercept,
+             const Input<double, 2>& factor, Index max_iterations, double tol, Index memory) {
+    job.n = static_cast<Index>(X.shape(0));
+    job.d = static_cast<Index>(start_vectors.shape(1));
+    job.m = static_cast<Index>(start_vectors.shape(0));
+    job.k = static_cast<Index>(start_coef.shape(1));
+    require(has(Y.shape(0), job.n) && has(Y.shape(1), job.k), "Y must be (rows of X, outputs)");
+    require(has(weights.shape(0), job.n) && has(weights.shape(1), job.k),
+            "weights must have the shape of Y");
+    require(has(start_coef.shape(0), job.m) && has(factor.shape(0), job.m) &&
+                has(factor.shape(1), job.m),
+            "coef and factor must have one row for each vector");
+    require(has(start_intercept.shape(0), job.k) && has(penalty.shape(0), job.k),
+            "intercept and penalty must have one entry for each output");
+    require(job.m > 0 && memory > 0, "there must be at least one vector, and memory for one step");
+    job.X = X.data();
+    job.Y = Y.data();
+    job.weights = weights.data();
+    job.penalty = penalty.data();
+    job.factor = factor.data();
+    job.loss = refine_loss_of(loss);
+    job.rounding = rounding;
+    job.epsilon = epsilon;
+    job.widths = Widths::fixed;
+    job.tol = tol;
+    job.max_iterations = max_iterations;
+    job.memory = memory;
+    vectors = copied(start_vectors);
+    coef = copied(start_coef);
+    intercept = copied(start_intercept);
+    job.vectors = vectors.get();
+    job.coef = coef.get();
+    job.intercept = intercept.get();
+  }
+
+  static bool has(std::size_t size, Index wanted) { return static_cast<Index>(size) == wanted; }
+
+  void run() {
+    bool complete = true;
+    {
+      nb::gil_scoped_release release;
+      complete = refine(job, interrupted);
+    }
+    if (!complete) throw nb::python_error();
+  }
+};
+
 nb::tuple refine_rbf(const Input<double, 2>& X, const Input<double, 2>& Y,
                      const Input<double, 2>& weights, const Input<double, 1>& penalty,
                      const std::string& loss, double rounding, double epsilon,
@@ -276,53 +331,48 @@ nb::tuple refine_rbf(const Input<double, 2>& X, const Input<double, 2>& Y,
                      const Input<double, 1>& intercept, const Input<double, 1>& log_widths,
                      const Input<double, 2>& factor, const std::string& widths, bool eliminate,
                      Index max_iterations, double tol, Index memory) {
-  RefineJob job{};
-  job.n = static_cast<Index>(X.shape(0));
-  job.d = static_cast<Index>(X.shape(1));
-  job.m = static_cast<Index>(vectors.shape(0));
-  job.k = static_cast<Index>(coef.shape(1));
-  const auto is = [](std::size_t size, Index wanted) { return static_cast<Index>(size) == wanted; };
-  require(is(Y.shape(0), job.n) && is(Y.shape(1), job.k), "Y must be (rows of X, outputs)");
-  require(is(weights.shape(0), job.n) && is(weights.shape(1), job.k),
-          "weights must have the shape of Y");
-  require(is(vectors.shape(1), job.d) && is(log_widths.shape(0), job.d),
+  Refinement its(X, Y, weights, penalty, loss, rounding, epsilon, vectors, coef, intercept, factor,
+                 max_iterations, tol, memory);
+  RefineJob& job = its.job;
+  require(its.has(X.shape(1), job.d) && its.has(log_widths.shape(0), job.d),
           "vectors and log_widths must have one entry for each column of X");
-  require(is(coef.shape(0), job.m) && is(factor.shape(0), job.m) && is(factor.shape(1), job.m),
-          "coef and factor must have one row for each vector");
-  require(is(intercept.shape(0), job.k) && is(penalty.shape(0), job.k),
-          "intercept and penalty must have one entry for each output");
-  require(job.m > 0 && memory > 0, "there must be at least one vector, and memory for one step");
-  job.X = X.data();
-  job.Y = Y.data();
-  job.weights = weights.data();
-  job.penalty = penalty.data();
-  job.factor = factor.data();
-  job.loss = refine_loss_of(loss);
-  job.rounding = rounding;
-  job.epsilon = epsilon;
   job.widths = widths_of(widths);
   job.eliminate = eliminate;
   require(!eliminate || job.loss == RefineLoss::squared,
           "coefficients are eliminated for the squared loss only");
-  job.tol = tol;
-  job.max_iterations = max_iterations;
-  job.memory = memory;
-  auto own_vectors = copied(vectors), own_coef = copied(coef);
-  auto own_intercept = copied(intercept), own_widths = copied(log_widths);
-  job.vectors = own_vectors.get();
-  job.coef = own_coef.get();
-  job.intercept = own_intercept.get();
+  auto own_widths = copied(log_widths);
   job.log_widths = own_widths.get();
-  bool complete = true;
-  {
-    nb::gil_scoped_release release;
-    complete = refine(job, interrupted);
-  }
-  if (!complete) throw nb::python_error();
-  return nb::make_tuple(array<double>(std::move(own_vectors), job.m, job.d),
-                        array<double>(std::move(own_coef), job.m, job.k),
-                        vector<double>(std::move(own_intercept), intercept.size()),
+  its.run();
+  return nb::make_tuple(array<double>(std::move(its.vectors), job.m, job.d),
+                        array<double>(std::move(its.coef), job.m, job.k),
+                        vector<double>(std::move(its.intercept), intercept.size()),
                         vector<double>(std::move(own_widths), log_widths.size()), job.value,
+                        job.iterations, job.evaluations);
+}
+
+nb::tuple refine_map(const Input<double, 2>& X, const Input<double, 2>& Y,
+                     const Input<double, 2>& weights, const Input<double, 1>& penalty,
+                     const std::string& loss, double rounding, double epsilon,
+                     const Input<double, 2>& matrix, double decay, const Input<double, 2>& vectors,
+                     const Input<double, 2>& coef, const Input<double, 1>& intercept,
+                     const Input<double, 2>& factor, Index max_iterations, double tol,
+                     Index memory) {
+  Refinement its(X, Y, weights, penalty, loss, rounding, epsilon, vectors, coef, intercept, factor,
+                 max_iterations, tol, memory);
+  RefineJob& job = its.job;
+  job.p = static_cast<Index>(X.shape(1));
+  require(its.has(matrix.shape(0), job.d) && its.has(matrix.shape(1), job.p) && job.p > 0,
+          "matrix must be (columns of vectors, columns of X)");
+  job.decay = decay;
+  auto own_matrix = copied(matrix);
+  const std::unique_ptr<double[]> log_widths(new double[vectors.shape(1) + 1]());
+  job.map = own_matrix.get();
+  job.log_widths = log_widths.get();
+  its.run();
+  return nb::make_tuple(array<double>(std::move(own_matrix), job.d, job.p),
+                        array<double>(std::move(its.vectors), job.m, job.d),
+                        array<double>(std::move(its.coef), job.m, job.k),
+                        vector<double>(std::move(its.intercept), intercept.size()), job.value,
                         job.iterations, job.evaluations);
 }
 
@@ -438,6 +488,10 @@ NB_MODULE(_core, m) {
         "penalty"_a.noconvert(), "loss"_a, "rounding"_a, "epsilon"_a, "vectors"_a.noconvert(),
         "coef"_a.noconvert(), "intercept"_a.noconvert(), "log_widths"_a.noconvert(),
         "factor"_a.noconvert(), "widths"_a, "eliminate"_a, "max_iterations"_a, "tol"_a, "memory"_a);
+  m.def("refine_map", &refine_map, "X"_a.noconvert(), "Y"_a.noconvert(), "weights"_a.noconvert(),
+        "penalty"_a.noconvert(), "loss"_a, "rounding"_a, "epsilon"_a, "matrix"_a.noconvert(),
+        "decay"_a, "vectors"_a.noconvert(), "coef"_a.noconvert(), "intercept"_a.noconvert(),
+        "factor"_a.noconvert(), "max_iterations"_a, "tol"_a, "memory"_a);
   m.def("scaled_hinge", &scaled_hinge, "B"_a.noconvert(), "sign"_a.noconvert(),
         "columns"_a.noconvert(), "scale"_a.noconvert(), "target"_a.noconvert(),
         "upper"_a.noconvert(), "start"_a.noconvert(), "tol"_a, "max_cycles"_a);

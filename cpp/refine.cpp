@@ -1,5 +1,6 @@
 // Moving the vectors, for one instruction set (SLIMSVM_ISA); built once per set: L-BFGS over the
-// vectors, coefficients, intercept and (if wanted) widths of an RBF expansion.
+// vectors, coefficients, intercept and (if wanted) widths of an RBF expansion, or the linear map
+// before it.
 #include "refine_objective.hpp"
 
 namespace slimsvm {
@@ -8,8 +9,9 @@ namespace {
 
 constexpr double sufficient_decrease = 1e-4, curvature_left = 0.9;  // the Wolfe conditions
 constexpr int search_limit = 25;
-constexpr Index idle_limit =
-    3;  // steps in a row that hardly decrease the value: one may be a bad start
+// Steps in a row that hardly decrease the value, after which the search ends: one may be a bad
+// start. Behind a map the best model on all rows is not what is looked for, and one is enough.
+constexpr Index idle_limit = 3, idle_limit_map = 1;
 
 // The direction -H g of L-BFGS from the last `count` steps; `newest` is where the last one lies.
 void direction(const RefineJob& job, const Workspace& work, Index size, Index count, Index newest) {
@@ -31,10 +33,10 @@ void direction(const RefineJob& job, const Workspace& work, Index size, Index co
   }
 }
 
-template <bool learn_widths>
+template <Also also>
 void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll) {
   const Index size = at.size;
-  double value = evaluate<learn_widths>(job, at, work, work.x, work.g, poll);
+  double value = evaluate<also>(job, at, work, work.x, work.g, poll);
   job.evaluations = 1;
   Index count = 0, newest = -1, idle = 0;
   for (job.iterations = 0; job.iterations < job.max_iterations; ++job.iterations) {
@@ -57,7 +59,7 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
     bool found = false;
     for (int trial = 0; trial < search_limit; ++trial) {
       for (Index j = 0; j < size; ++j) work.trial[j] = length * work.step[j] + work.x[j];
-      reached = evaluate<learn_widths>(job, at, work, work.trial, work.trial_g, poll);
+      reached = evaluate<also>(job, at, work, work.trial, work.trial_g, poll);
       ++job.evaluations;
       if (poll(0)) break;
       if (!(reached <= value + sufficient_decrease * length * slope)) {
@@ -83,7 +85,7 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
         continue;
       }
       for (Index j = 0; j < size; ++j) work.trial[j] = low * work.step[j] + work.x[j];
-      reached = evaluate<learn_widths>(job, at, work, work.trial, work.trial_g, poll);
+      reached = evaluate<also>(job, at, work, work.trial, work.trial_g, poll);
       ++job.evaluations;
     }
     const Index next = (newest + 1) % job.memory;
@@ -105,7 +107,7 @@ void minimise(RefineJob& job, const Layout& at, const Workspace& work, Poll poll
         larger(larger(value < 0 ? -value : value, reached < 0 ? -reached : reached), 1e-300);
     value = reached;
     idle = decrease <= job.tol * scale ? idle + 1 : 0;
-    if (idle == idle_limit) {
+    if (idle == (also == Also::map ? idle_limit_map : idle_limit)) {
       ++job.iterations;
       break;
     }
@@ -123,14 +125,24 @@ void run(RefineJob& job, Poll poll) {
   Workspace work;
   lay_out(job, job.scratch, work);
   const Index n = job.n, d = job.d, m = job.m, k = job.k, mp = at.mp;
+  const bool mapped = job.p > 0;
   for (Index c = 0; c < d; ++c) {
     work.root[c] = __builtin_exp(0.5 * job.log_widths[c]);
-    work.unit[c] = work.root[c] > 0.0 ? 0.7071067811865475 / work.root[c] : 1.0;
+    work.unit[c] = mapped || !(work.root[c] > 0.0) ? 1.0 : 0.7071067811865475 / work.root[c];
     work.start[c] = job.log_widths[c];
   }
-  for (Index i = 0; i < n; ++i)
+  for (Index i = 0; i < n && !mapped; ++i)
     for (Index c = 0; c < d; ++c) work.Xs[i * d + c] = job.X[i * d + c] * work.root[c];
   fill(work.x, at.size, 0.0);
+  if (mapped) {
+    fill(work.inputs, n * at.pp, 0.0);
+    for (Index i = 0; i < n; ++i) copy(job.X + i * job.p, job.p, work.inputs + i * at.pp);
+    const double square = dot(job.map, job.map, d * job.p) / static_cast<double>(d * job.p);
+    work.entry = square > 0.0 ? __builtin_sqrt(square) : 1.0;
+    for (Index c = 0; c < d; ++c)
+      for (Index e = 0; e < job.p; ++e)
+        work.x[at.map + c * at.pp + e] = job.map[c * job.p + e] / work.entry;
+  }
   for (Index o = 0; o < k; ++o)  // T = L'B
     for (Index j = 0; j < m; ++j)
       add_scaled(job.coef[j * k + o], job.factor + j * m, work.x + o * mp, j + 1);
@@ -141,16 +153,18 @@ void run(RefineJob& job, Poll poll) {
   if (job.widths == Widths::one) work.x[at.widths] = work.start[0];
   if (job.widths == Widths::per_feature) copy(work.start, d, work.x + at.widths);
 
-  if (job.widths == Widths::fixed)
-    minimise<false>(job, at, work, poll);
+  if (mapped)
+    minimise<Also::map>(job, at, work, poll);
+  else if (job.widths == Widths::fixed)
+    minimise<Also::nothing>(job, at, work, poll);
   else
-    minimise<true>(job, at, work, poll);
+    minimise<Also::widths>(job, at, work, poll);
 
   if (job.eliminate) {
     if (job.widths == Widths::fixed)
-      evaluate<false>(job, at, work, work.x, work.trial_g, poll);
+      evaluate<Also::nothing>(job, at, work, work.x, work.trial_g, poll);
     else
-      evaluate<true>(job, at, work, work.x, work.trial_g, poll);
+      evaluate<Also::widths>(job, at, work, work.x, work.trial_g, poll);
     for (Index o = 0; o < k; ++o) {
       for (Index j = 0; j < m; ++j) job.coef[j * k + o] = work.B[o * mp + j];
       job.intercept[o] = work.b[o];
@@ -168,6 +182,9 @@ void run(RefineJob& job, Poll poll) {
   for (Index c = 0; c < d; ++c)
     for (Index j = 0; j < m; ++j)
       job.vectors[j * d + c] = work.x[at.vectors + c * mp + j] * work.unit[c];
+  for (Index c = 0; c < d; ++c)
+    for (Index e = 0; e < job.p; ++e)
+      job.map[c * job.p + e] = work.entry * work.x[at.map + c * at.pp + e];
   if (job.widths == Widths::one)
     for (Index c = 0; c < d; ++c)
       job.log_widths[c] = work.x[at.widths] + work.start[c] - work.start[0];

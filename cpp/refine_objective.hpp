@@ -5,7 +5,8 @@
 // value and all gradients; nothing of size (n, m) is stored. Distances are sums of squared
 // differences, so no centring is needed. Coefficients are those of a basis that is orthonormal in
 // the feature space at the start; or, for the squared loss, the best ones for the present vectors
-// and widths (variable projection): the gradient is then the one with them held fixed.
+// and widths (variable projection): the gradient is then the one with them held fixed. Or the rows
+// are the images of a map P that moves too, and decay |P|^2 is added.
 #pragma once
 
 #include "rows.hpp"
@@ -18,6 +19,9 @@ namespace {
 using Lane = Vec<double>;
 constexpr Index width = lanes<double>;
 constexpr Index row_block = 4;  // rows that share each load of a vector's entry
+
+// What moves besides vectors, coefficients and intercept.
+enum class Also { nothing, widths, map };
 
 SLIMSVM_INLINE Index padded(Index count) {
   return (count + width - 1) / width * width;
@@ -82,23 +86,28 @@ SLIMSVM_INLINE double row_loss(const RefineJob& job, Index row, const double* f,
 }
 
 // Where the variables lie in the packed vector: coefficients (k, mp), intercept (k), vectors
-// (d, mp) in units of length, logarithms of the widths (0, 1 or d). mp is m padded with zeros.
+// (d, mp) in units of length, logarithms of the widths (0, 1 or d), the map (d, pp) in units of its
+// mean entry. mp and pp are m and p padded with zeros.
 struct Layout {
-  Index mp, intercept, vectors, widths, size;
+  Index mp, pp, intercept, vectors, widths, map, size;
   explicit Layout(const RefineJob& job) {
     mp = padded(job.m);
+    pp = padded(job.p);
     intercept = job.k * mp;
     vectors = padded(intercept + job.k);
     widths = vectors + job.d * mp;
-    size = padded(widths + (job.widths == Widths::fixed ? 0
-                            : job.widths == Widths::one ? 1
-                                                        : job.d));
+    map = padded(widths + (job.widths == Widths::fixed ? 0
+                           : job.widths == Widths::one ? 1
+                                                       : job.d));
+    size = map + job.d * pp;
   }
 };
 
 struct Workspace {
+  double entry = 1.0;                      // of the map, the unit of its steps
   double *unit, *root, *start;             // (d)
   double *Xs, *Zs;                         // (n, d) rows, (d, mp) vectors, both times root
+  double *P, *inputs, *in_rows;            // (d, pp), (n, pp), (row_block, d)
   double *B, *in_B;                        // (k, mp)
   double* b;                               // (k)
   double *normal, *factor;                 // (m, mp), where coefficients are solved for
@@ -126,6 +135,9 @@ Index lay_out(const RefineJob& job, double* memory, Workspace& to) {
   to.start = take(job.d);
   to.Xs = take(job.n * job.d);
   to.Zs = take(job.d * at.mp);
+  to.P = take(job.d * at.pp);
+  to.inputs = take(job.n * at.pp);
+  to.in_rows = take(job.p ? row_block * job.d : 0);
   to.B = take(job.k * at.mp);
   to.in_B = take(job.k * at.mp);
   to.b = take(job.k);
@@ -169,8 +181,28 @@ SLIMSVM_INLINE void kernel_rows(const Workspace& work, Index d, Index mp,
   }
 }
 
-// Adds the gradients that four scaled rows send to vectors and widths, given K and the slopes.
-template <bool per_feature>
+// Images of all rows under the map.
+SLIMSVM_INLINE void map_rows(const Workspace& work, Index n, Index d, Index pp) {
+  for (Index first = 0; first < n; first += row_block) {
+    const double* x[row_block];
+    for (Index r = 0; r < row_block; ++r)
+      x[r] = work.inputs + (first + r < n ? first + r : n - 1) * pp;
+    for (Index c = 0; c < d; ++c) {
+      Lane total[row_block]{};
+      for (Index e = 0; e < pp; e += width) {
+        const Lane p = load<double>(work.P + c * pp + e);
+#pragma GCC unroll 4
+        for (Index r = 0; r < row_block; ++r) total[r] = p * load<double>(x[r] + e) + total[r];
+      }
+      for (Index r = 0; r < row_block && first + r < n; ++r)
+        work.Xs[(first + r) * d + c] = sum<double>(total[r]);
+    }
+  }
+}
+
+// Adds the gradients that four scaled rows send to vectors, widths or (with the other sign, and
+// half) to themselves, given K and the slopes. K is then used up.
+template <Also also>
 SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
                               const double* const (&x)[row_block], double share) {
   for (Index j = 0; j < mp; j += width) {
@@ -181,6 +213,7 @@ SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
       for (Index o = 0; o < k; ++o)
         back = work.slope[r * k + o] * load<double>(work.B + o * mp + j) + back;
       M[r] = back * load<double>(work.K + r * mp + j);
+      if constexpr (also == Also::map) store<double>(work.K + r * mp + j, M[r]);
     }
     for (Index c = 0; c < d; ++c) {
       const Lane z = load<double>(work.Zs + c * mp + j);
@@ -189,12 +222,24 @@ SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
       for (Index r = 0; r < row_block; ++r) {
         const Lane t = x[r][c] - z, moved = M[r] * t;
         in_z = in_z + moved;
-        if constexpr (per_feature) in_width = moved * t + in_width;
+        if constexpr (also == Also::widths) in_width = moved * t + in_width;
       }
       store<double>(work.in_Z + c * mp + j, in_z);
-      if constexpr (per_feature)
+      if constexpr (also == Also::widths)
         store<double>(work.in_widths + c * width,
                       share * in_width + load<double>(work.in_widths + c * width));
+    }
+  }
+  if constexpr (also == Also::map) {
+    for (Index c = 0; c < d; ++c) {
+      Lane in_row[row_block]{};
+      for (Index j = 0; j < mp; j += width) {
+        const Lane z = load<double>(work.Zs + c * mp + j);
+#pragma GCC unroll 4
+        for (Index r = 0; r < row_block; ++r)
+          in_row[r] = load<double>(work.K + r * mp + j) * (x[r][c] - z) + in_row[r];
+      }
+      for (Index r = 0; r < row_block; ++r) work.in_rows[r * d + c] = sum<double>(in_row[r]);
     }
   }
 }
@@ -295,12 +340,17 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
 }
 
 // Value at the packed variables p; their gradient into g. Returns NaN when stopped.
-template <bool learn_widths>
+template <Also also>
 double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, const double* p,
                 double* g, Poll poll) {
   const Index n = job.n, d = job.d, m = job.m, k = job.k, mp = at.mp;
   double value = 0.0;
-  if constexpr (learn_widths) {
+  if constexpr (also == Also::map) {
+    for (Index e = 0; e < d * at.pp; ++e) work.P[e] = work.entry * p[at.map + e];
+    map_rows(work, n, d, at.pp);
+    if (poll(n * d * at.pp)) return __builtin_nan("");
+  }
+  if constexpr (also == Also::widths) {
     for (Index c = 0; c < d; ++c) {
       const double log_width =
           p[at.widths + (job.widths == Widths::one ? 0 : c)] +
@@ -342,7 +392,7 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
           in = work.slope[r * k + o] * load<double>(work.K + r * mp + j) + in;
         store<double>(work.in_B + o * mp + j, in);
       }
-    pull_back<learn_widths>(work, d, mp, k, x, share);
+    pull_back<also>(work, d, mp, k, x, share);
   };
 
   // the squared norm: rows are the vectors themselves; half of it belongs to each argument
@@ -371,7 +421,14 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
       add_scaled(1.0, slope, g + at.intercept, k);
     }
     send(1.0);
-    if (poll(row_block * mp * (4 * d + 2 * k + 10))) return __builtin_nan("");
+    if constexpr (also == Also::map) {
+      for (Index r = 0; r < row_block && first + r < n; ++r)
+        for (Index c = 0; c < d; ++c) {
+          add_scaled(-2.0 * work.entry * work.in_rows[r * d + c], work.inputs + (first + r) * at.pp,
+                     g + at.map + c * at.pp, at.pp);
+        }
+    }
+    if (poll(row_block * (mp * (4 * d + 2 * k + 10) + d * at.pp))) return __builtin_nan("");
   }
 
   if (job.eliminate) fill(g, at.vectors, 0.0);       // at the best coefficients, but for rounding
@@ -384,7 +441,11 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
     const double factor = 2.0 * work.root[c] * work.unit[c];
     for (Index j = 0; j < m; ++j) g[at.vectors + c * mp + j] = factor * work.in_Z[c * mp + j];
   }
-  if constexpr (learn_widths) {
+  if constexpr (also == Also::map) {
+    value += job.decay * dot(work.P, work.P, d * at.pp);
+    add_scaled(2.0 * job.decay * work.entry, work.P, g + at.map, d * at.pp);
+  }
+  if constexpr (also == Also::widths) {
     for (Index c = 0; c < d; ++c)
       g[at.widths + (job.widths == Widths::one ? 0 : c)] -=
           sum<double>(load<double>(work.in_widths + c * width));

@@ -15,6 +15,7 @@ from slimsvm.budget import bytes_for, stored_bytes
 from slimsvm.kernels import RBF, Laplacian, Linear
 from slimsvm.losses import Squared, SquaredHinge
 from slimsvm.projection import Projection
+from slimsvm.refinement.losses import RoundedHinge, RoundedInsensitive
 from slimsvm.refinement.projection import (
     Problem,
     ProjectedModel,
@@ -25,6 +26,7 @@ from slimsvm.refinement.projection import (
     objective,
     placed,
     principal_directions,
+    refine_map_by_products,
     refine_map_in_batches,
     refine_map_whole,
 )
@@ -209,6 +211,55 @@ def test_refinement_lowers_the_objective_and_repeats_to_the_bit(monkeypatch):
     assert found.matrix.tobytes() == run(2).matrix.tobytes()
     whole = refine_map_whole(start, problem, max_iter=100)
     assert value(whole) < value(found)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "loss",
+    [SquaredHinge(), RoundedHinge(), Squared(), RoundedInsensitive(0.3)],
+    ids=lambda loss: type(loss).__name__,
+)
+@pytest.mark.parametrize(("n", "d", "rank", "m", "k"), [(57, 6, 2, 5, 1), (40, 3, 3, 4, 3), (9, 13, 1, 1, 2)])
+def test_the_compiled_search_ends_where_the_gradient_vanishes(make, loss, n, d, rank, m, k):
+    rng = np.random.default_rng(0)
+    X, centre = rng.standard_normal((n, d)), 0.3 * rng.standard_normal(d)
+    Y = (
+        rng.standard_normal((n, k))
+        if isinstance(loss, Squared | RoundedInsensitive)
+        else rng.choice([-1.0, 1.0], (n, k))
+    )
+    weights = rng.uniform(0.5, 1.5, (n, k))
+    start = ProjectedModel(
+        rng.standard_normal((rank, d)) / np.sqrt(d),
+        rng.standard_normal((m, rank)),
+        rng.standard_normal((m, k)),
+        np.zeros(k),
+    )
+    problem = Problem(make(X), centre, Y, weights, loss, Terms(1e-2, 1e-1))
+    plain, unit = replace(problem, X=X), float(np.square(start.matrix).mean())
+    (first, steep), found = (
+        objective(start, plain, unit),
+        refine_map_whole(start, problem, max_iter=3000, tol=1e-14),
+    )
+    value, flat = objective(found, plain, unit)
+    assert value < 0.8 * first
+    assert max(np.abs(part).max() for part in flat) < 0.01 * max(np.abs(part).max() for part in steep)
+    # no step is the start, and each step goes down
+    still = refine_map_whole(start, problem, max_iter=0)
+    for ours, given in zip(vars(still).values(), vars(start).values(), strict=True):
+        np.testing.assert_allclose(ours, given, rtol=1e-12, atol=1e-12)
+    values = [objective(refine_map_whole(start, problem, max_iter=i), plain, unit)[0] for i in range(6)]
+    assert values == sorted(values, reverse=True)
+    # and it is no worse than by matrix products, after as many steps as the search of a shape takes
+    ours, theirs = (
+        objective(
+            refine(start, replace(plain, X=X - centre, centre=0 * centre), max_iter=100, tol=1e-5),
+            plain,
+            unit,
+        )[0]
+        for refine in (refine_map_whole, refine_map_by_products)
+    )
+    assert ours < 1.1 * theirs + 0.01 * first
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])

@@ -395,6 +395,57 @@ void check_refinement() {
   require(wanted < 0.5 * 0.5 * static_cast<double>(n), "the refinement goes down");
 }
 
+// The same with a map to one dimension that moves too.
+void check_refined_map() {
+  const Classes data;
+  constexpr Index n = Classes::n, p = Classes::d, m = 4;
+  Doubles vectors(m), coef(m), intercept(1), logs(1), weights(n, 1.0), penalty(1, 1e-3),
+      factor(at(m * m)), map(p, 0.5);
+  for (Index j = 0; j < m; ++j) {
+    factor[at(j * m + j)] = 1.0;
+    vectors[at(j)] = static_cast<double>(j) - 1.5;
+  }
+  RefineJob job{};
+  job.X = data.X.data();
+  job.Y = data.y.data();
+  job.weights = weights.data();
+  job.penalty = penalty.data();
+  job.factor = factor.data();
+  job.loss = RefineLoss::squared_hinge;
+  job.widths = Widths::fixed;
+  job.tol = 1e-9;
+  job.max_iterations = 200;
+  job.memory = 10;
+  job.n = n;
+  job.d = 1;
+  job.p = p;
+  job.m = m;
+  job.k = 1;
+  job.decay = 1e-2;
+  job.map = map.data();
+  job.vectors = vectors.data();
+  job.coef = coef.data();
+  job.intercept = intercept.data();
+  job.log_widths = logs.data();
+  require(refine(job, never), "refinement of a map");
+  double wanted = 0.0;
+  for (Index i = 0; i < n; ++i) {
+    double f = intercept[0], image = 0.0;
+    for (Index c = 0; c < p; ++c) image += map[at(c)] * data.X[at(i * p + c)];
+    for (Index j = 0; j < m; ++j)
+      f += coef[at(j)] * std::exp(-std::pow(image - vectors[at(j)], 2.0));
+    const double slack = 1.0 - data.y[at(i)] * f;
+    wanted += slack > 0.0 ? 0.5 * slack * slack : 0.0;
+  }
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < m; ++j)
+      wanted += 0.5 * penalty[0] * coef[at(i)] * coef[at(j)] *
+                std::exp(-std::pow(vectors[at(i)] - vectors[at(j)], 2.0));
+  for (const double entry : map) wanted += job.decay * entry * entry;
+  require(std::abs(job.value - wanted) <= 1e-9 * wanted, "the value of the refined map");
+  require(wanted < 0.5 * 0.5 * static_cast<double>(n), "the refinement of a map goes down");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -411,6 +462,7 @@ int main(int count, char** arguments) {
   check_hinge();
   check_one_norm();
   check_refinement();
+  check_refined_map();
   std::printf("%lld comparisons, no difference\n", static_cast<long long>(compared));
   return 0;
 }

@@ -89,6 +89,26 @@ def refine(
 ) -> tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int
 ]: ...
+def refine_map(
+    X: NDArray[np.float64],
+    Y: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    loss: str,
+    rounding: float,
+    epsilon: float,
+    matrix: NDArray[np.float64],
+    decay: float,
+    vectors: NDArray[np.float64],
+    coef: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    factor: NDArray[np.float64],
+    max_iterations: int,
+    tol: float,
+    memory: int,
+) -> tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int
+]: ...
 def scaled_hinge(
     B: NDArray[np.float64],
     sign: NDArray[np.float64],

@@ -28,7 +28,7 @@ PAGE = ROOT / "benchmarks" / "results" / "fuzz.md"
 CORE = {
     "kernels": "expansion, finite_expansion, gram",
     "solvers": "box_cd, pair_cd, active_set, scaled_hinge",
-    "refinement": "refine",
+    "refinement": "refine, refine_map",
 }
 READERS = {
     "models": "load, inspect",

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from .. import _core
 from ..rows import Array, Rows
 from .adam import Adam, cosine
-from .losses import SmoothLoss
+from .losses import SmoothLoss, core_loss
 from .objectives import factor_gram, minimise
 from .starts import cluster_centres
 
@@ -40,6 +41,8 @@ WARM_UP = 200  # batches over which the step grows to its size, or a fifth of al
 RIDGE = 1e-4
 # How often progress is told.
 TOLD = 20
+# Steps L-BFGS remembers.
+MEMORY = 10
 # Squared distance of a row to its nearest vector at the start, in units of the kernel's width: the median.
 FIRST_DISTANCE = 0.25
 
@@ -189,17 +192,40 @@ def refine_map_whole(
     max_iter: int,
     tol: float = 1e-5,
 ) -> ProjectedModel:
-    """Move everything on all rows at once (L-BFGS), for problems small enough."""
+    """Move everything on all rows at once (L-BFGS), for problems small enough: rows are made dense.
+
+    The compiled core does it for the losses that it knows, matrix products for others.
+    """
+    X = problem.X.toarray() if sparse.issparse(problem.X) else problem.X
+    wide = replace(problem, X=X.astype(np.float64) - problem.centre, centre=np.zeros(X.shape[1]))
+    known = core_loss(problem.loss)
+    if known is None:
+        return refine_map_by_products(model, wide, max_iter=max_iter, tol=tol)
+    n, k = problem.Y.shape
+    # sums over the rows instead of means: the first step then has the length of one unit
+    decay = n * problem.terms.decay / float(np.square(model.matrix).sum())
+    parts = _core.refine_map(
+        wide.X, np.ascontiguousarray(wide.Y), wide.weights, np.full(k, 2.0 * n * wide.terms.penalty), *known,
+        np.ascontiguousarray(model.matrix), decay, np.ascontiguousarray(model.vectors),
+        np.ascontiguousarray(model.coef), model.intercept, np.ascontiguousarray(_factor(model.vectors)),
+        max_iter, tol, MEMORY,
+    )  # fmt: skip
+    return ProjectedModel(*parts[:4])
+
+
+def refine_map_by_products(
+    model: ProjectedModel, problem: Problem, *, max_iter: int, tol: float
+) -> ProjectedModel:
+    """The same with matrix products and SciPy's L-BFGS."""
     unit = float(np.square(model.matrix).mean())
     entry, L = np.sqrt(unit), _factor(model.vectors)
-    wide = replace(problem, X=problem.X.astype(np.float64))
 
     def unpack(parts: list[Array]) -> ProjectedModel:
         M, V, T, b = parts
         return ProjectedModel(entry * M, V, linalg.solve_triangular(L, T, lower=True, trans="T"), b)
 
     def value_and_gradient(parts: list[Array]) -> tuple[float, list[Array]]:
-        value, (in_matrix, in_vectors, in_coef, in_intercept) = objective(unpack(parts), wide, unit)
+        value, (in_matrix, in_vectors, in_coef, in_intercept) = objective(unpack(parts), problem, unit)
         in_basis = linalg.solve_triangular(L, in_coef, lower=True)
         return value, [entry * in_matrix, in_vectors, in_basis, in_intercept]
 

@@ -1,4 +1,5 @@
-// refine: what comes out is finite, no worse than the start, and has the value it says.
+// refine: what comes out is finite, no worse than the start, and has the value it says; with a map
+// before the expansion and without.
 #include "input.hpp"
 
 namespace slimsvm {
@@ -7,17 +8,31 @@ namespace {
 using Real = long double;
 
 struct Model {
-  Exactly<double> vectors, coef, intercept, log_widths;
+  Exactly<double> vectors, coef, intercept, log_widths, map;
 };
 
 struct Problem {
-  Index n, d, m, k;
+  Index n, d, m, k, p;  // p: inputs of the map, 0 without one
   RefineLoss loss;
+  double decay;
   double rounding, epsilon;
   Exactly<double> X, Y, weights, penalty, factor;
 };
 
-Real kernel(const Problem& problem, const Model& model, const double* a, const double* b) {
+// The row behind the map, if there is one.
+std::vector<Real> image(const Problem& problem, const Model& model, Index row) {
+  const Index p = problem.p;
+  std::vector<Real> to(static_cast<std::size_t>(problem.d));
+  for (Index c = 0; c < problem.d; ++c) {
+    Real& sum = to[static_cast<std::size_t>(c)];
+    if (!p) sum = problem.X[row * problem.d + c];
+    for (Index e = 0; e < p; ++e) sum += Real(model.map[c * p + e]) * problem.X[row * p + e];
+  }
+  return to;
+}
+
+template <class A>
+Real kernel(const Problem& problem, const Model& model, const A* a, const double* b) {
   Real sum = 0;
   for (Index c = 0; c < problem.d; ++c) {
     const Real difference = Real(a[c]) - b[c];
@@ -55,12 +70,12 @@ Real objective(const Problem& problem, const Model& model, Real& size) {
       }
     value += problem.penalty[o] / 2 * norm;
     for (Index i = 0; i < problem.n; ++i) {
+      const auto x = image(problem, model, i);
       Real f = model.intercept[o],
            reach = std::abs(f) + std::abs(Real(problem.Y[i * problem.k + o])) + 1;
       for (Index j = 0; j < problem.m; ++j) {
-        const Real part =
-            model.coef[j * problem.k + o] *
-            kernel(problem, model, &problem.X[i * problem.d], &model.vectors[j * problem.d]);
+        const Real part = model.coef[j * problem.k + o] *
+                          kernel(problem, model, x.data(), &model.vectors[j * problem.d]);
         f += part;
         reach += std::abs(part);
       }
@@ -69,6 +84,9 @@ Real objective(const Problem& problem, const Model& model, Real& size) {
       size += weight * reach * reach;
     }
   }
+  for (Index e = 0; e < model.map.size(); ++e)
+    value += problem.decay * model.map[e] * Real(model.map[e]);
+  size += value > 0 ? value : -value;
   return value;
 }
 
@@ -80,18 +98,21 @@ bool is_finite(const Exactly<double>& values) {
 
 void check(Input& in) {
   const bool tame = in.byte() % 4 != 0;
-  const Index n = in.up_to(24), d = in.up_to(5), m = 1 + in.up_to(11), k = 1 + in.up_to(3);
+  const Index n = in.up_to(24), d = in.up_to(5), p = d > 0 && in.flag() ? 1 + in.up_to(6) : 0,
+              m = 1 + in.up_to(11), k = 1 + in.up_to(3);
   const auto loss = static_cast<RefineLoss>(in.byte() % 4);
-  const auto widths = d > 0 ? static_cast<Widths>(in.byte() % 3) : Widths::fixed;
-  const bool eliminate = loss == RefineLoss::squared && in.flag();
+  const auto widths = d > 0 && !p ? static_cast<Widths>(in.byte() % 3) : Widths::fixed;
+  const bool eliminate = loss == RefineLoss::squared && !p && in.flag();
   Problem problem{n,
                   d,
                   m,
                   k,
+                  p,
                   loss,
+                  p ? in.flag() ? 1e-6 : 1e-2 : 0.0,
                   in.flag() ? 0.5 : 1e-3,
                   in.flag() ? 0.1 : 0.0,
-                  in.array<double>(n * d, true, tame),
+                  in.array<double>(n * (p ? p : d), true, tame),
                   in.array<double>(n * k, true, tame),
                   in.array<double>(n * k, true, tame),
                   in.array<double>(k, true, tame),
@@ -106,8 +127,9 @@ void check(Input& in) {
   for (Index o = 0; o < k; ++o)
     problem.penalty[o] = std::abs(problem.penalty[eliminate ? 0 : o]) + least;
   Model model{in.array<double>(m * d, true, tame), in.array<double>(m * k, true, tame),
-              in.array<double>(k, true, tame), in.array<double>(d, true, tame)};
-  for (Index c = 0; c < d; ++c) model.log_widths[c] = std::fmod(model.log_widths[c], 8.0);
+              in.array<double>(k, true, tame), in.array<double>(d, true, tame),
+              in.array<double>(d * p, true, tame)};
+  for (Index c = 0; c < d; ++c) model.log_widths[c] = p ? 0.0 : std::fmod(model.log_widths[c], 8.0);
   // the Cholesky factor of the kernel matrix, with a ridge that keeps it well off zero
   for (Index i = 0; i < m; ++i)
     for (Index j = 0; j <= i; ++j) {
@@ -134,6 +156,9 @@ void check(Input& in) {
   job.memory = 1 + in.up_to(11);
   job.n = n;
   job.d = d;
+  job.p = p;
+  job.decay = problem.decay;
+  job.map = model.map.data();
   job.m = m;
   job.k = k;
   job.vectors = model.vectors.data();
@@ -148,7 +173,7 @@ void check(Input& in) {
   if (!tame) return;
   PROMISE(
       is_finite(model.vectors) && is_finite(model.coef) && is_finite(model.intercept) &&
-          is_finite(model.log_widths) && std::isfinite(job.value),
+          is_finite(model.log_widths) && is_finite(model.map) && std::isfinite(job.value),
       "refine: not finite, value %g; %lld rows, %lld inputs, %lld vectors, loss %d, widths %d, %s",
       job.value, static_cast<long long>(n), static_cast<long long>(d), static_cast<long long>(m),
       static_cast<int>(loss), static_cast<int>(widths),
