@@ -102,12 +102,12 @@ def model(X, Z, outputs=1, seed=0):
     return coef, rng.standard_normal(outputs).astype(X.dtype)
 
 
-def compare_distances(m=40, csr=False) -> float:
+def compare_distances(m=40, csr=False, n=70) -> float:
     """Largest error in units of the tolerance."""
     make = sparse.csr_array if csr else np.asarray
     worst = 0.0
     for dtype in DTYPES:
-        for name, (X, Z) in blocks(dtype, m=m).items():
+        for name, (X, Z) in blocks(dtype, n, m).items():
             for kernel in DISTANCES:
                 exact = reference.exact_values(kernel, X, Z)
                 coef, intercept = model(X, Z)
@@ -134,12 +134,12 @@ def fits(exact, X, Z, coef, intercept):
     return outputs.max() < np.finfo(X.dtype).max and products.max() < limit and size.max() < limit
 
 
-def compare_products(m=40, csr=False) -> int:
+def compare_products(m=40, csr=False, n=70) -> int:
     """How many models had outputs that fit."""
     make = sparse.csr_array if csr else np.asarray
     fitting = 0
     for dtype in DTYPES:
-        for name, (X, Z) in blocks(dtype, m=m).items():
+        for name, (X, Z) in blocks(dtype, n, m).items():
             for kernel in PRODUCTS:
                 exact = reference.exact_values(kernel, X, Z)
                 for outputs in (1, 3):
