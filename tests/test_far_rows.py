@@ -24,6 +24,7 @@ from far_row_checks import (
     model,
     outputs_in_batches,
 )
+from profiles import HARD
 from slimsvm import RVR, FullSVC, KernelExpansion, _core
 from slimsvm.datasets import make_banana
 from slimsvm.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed, Sigmoid
