@@ -72,6 +72,9 @@ void centre(const Job<T>& job, T* to) {
       for (Index i = 0; i < left; ++i) v[i] = median<T>(v + 3 * i);
     std::memcpy(to + j, v, static_cast<std::size_t>(count) * sizeof(T));
   }
+  // an input that does not count: its distance to the centre may overflow, and 0 times that is no 0
+  for (Index j = 0; j < job.d; ++j)
+    if (job.scale[j] == T(0)) to[j] = T(0);
 }
 
 template <class T, class K>

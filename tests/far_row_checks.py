@@ -158,7 +158,7 @@ def compare_products(m=40, csr=False, n=70) -> int:
     return fitting
 
 
-def compare_far_rows() -> None:
-    """All of it, for models of few vectors and of many."""
+def compare_far_rows(n: int) -> None:
+    """All of it, for n rows and models of few vectors and of many."""
     for m in (5, 60):
-        print(m, compare_distances(m), compare_products(m))
+        print(m, compare_distances(m, n=n), compare_products(m, n=n))

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 HARD = bool(os.environ.get("SLIMSVM_HARD"))
 hard = pytest.mark.skipif(not HARD, reason="takes long; SLIMSVM_HARD=1, or make hard, runs it")
 # Of scikit-learn's checks, a kernel or an option that is not the default is asked one in so many.
-STRIDE = 8
+STRIDE = 24
 
 
 def in_turns(every: Iterable[Any], *others: Iterable[Any]) -> list[tuple[Any, ...]]:

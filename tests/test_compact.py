@@ -426,7 +426,7 @@ def test_a_limit_is_a_limit_and_not_a_wish(estimator, make, n):
         ),
     ):
         errors = []
-        for limit in limits if HARD else limits[::2]:
+        for limit in limits if HARD else limits[::3]:
             model = estimator(**{name: limit}, random_state=0).fit(X, y)
             assert size(model) <= limit
             if size(default) <= limit:

@@ -27,23 +27,46 @@ from far_row_checks import (
 from profiles import HARD
 from slimsvm import RVR, FullSVC, KernelExpansion, _core
 from slimsvm.datasets import make_banana
-from slimsvm.kernels import RBF, FunctionKernel, Linear, Polynomial, Precomputed, Sigmoid
+from slimsvm.kernels import RBF, FunctionKernel, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from slimsvm.losses import Squared
 from slimsvm.methods.compact.observations import Observations
 from slimsvm.refinement.starts import pursue
 from slimsvm.training import in_range
 from test_core import every_dtype, every_instruction_set, run_well
 
+ROWS = 70 if HARD else 34  # each is asked for alone too, which takes most of the time
+
 
 @every_instruction_set
 def test_every_instruction_set_is_exact_far_from_the_others(isa):
-    run_well("compare_far_rows()", isa)
+    run_well(f"compare_far_rows({ROWS})", isa)
 
 
 def test_csr_rows_are_exact_far_from_the_others():
-    n = 70 if HARD else 34  # each row alone too: most of the time
-    compare_distances(csr=True, n=n)
-    compare_products(csr=True, n=n)
+    compare_distances(csr=True, n=ROWS)
+    compare_products(csr=True, n=ROWS)
+
+
+@every_dtype
+@pytest.mark.parametrize("kernel", [RBF((0.5, 0.0)), Laplacian((0.5, 0.0))])
+@pytest.mark.parametrize("m", [1, 5, 60, 300])
+def test_an_input_without_width_may_have_any_value(m, kernel, dtype):
+    rng, largest = np.random.default_rng(0), np.finfo(dtype).max
+    X, Z = (
+        np.column_stack([rng.standard_normal(n), rng.choice([-largest, largest, 1.0], n, p=share)]).astype(
+            dtype
+        )
+        for n, share in ((50, (0.4, 0.4, 0.2)), (m, (0.8, 0.1, 0.1)))
+    )
+    coef, intercept = model(X, Z)
+    f = KernelExpansion(kernel, Z, coef, intercept)
+    without = type(kernel)((0.5,))
+    for size, got in outputs_in_batches(f, X):
+        wanted = KernelExpansion(without, Z[:, :1], coef, intercept)(X[:, :1])
+        np.testing.assert_allclose(
+            got, wanted, rtol=0, atol=1e-4 if dtype == np.float32 else 1e-12, err_msg=f"{size=}"
+        )
+    np.testing.assert_allclose(kernel(X, Z), without(X[:, :1], Z[:, :1]), rtol=1e-5)
 
 
 @st.composite
