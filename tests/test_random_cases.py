@@ -7,6 +7,7 @@ import pytest
 
 import random_cases
 from profiles import HARD
+from slimsvm import LSSVC
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
@@ -25,6 +26,28 @@ def test_random_cases_end_in_a_sound_model_or_a_clear_error(name):
 def test_probabilities_of_outputs_that_are_all_but_equal(number):
     """The matrix of a Newton step was singular."""
     assert random_cases.attack(number) == random_cases.Found("fitted")
+
+
+@pytest.mark.parametrize("number", [401166, 416124, 418582])
+def test_kernel_values_whose_gradients_have_no_squares(number):
+    """L-BFGS divided by zero and went on with not-a-number."""
+    assert random_cases.attack(number) == random_cases.Found("fitted")
+
+
+def test_a_system_of_the_interior_point_without_an_answer():
+    """LU said in a warning that the matrix is singular."""
+    assert random_cases.attack(413103) == random_cases.Found("fitted")
+
+
+def test_a_map_that_has_shrunk_to_nothing_is_placed_anew():
+    """Distances that underflowed made it infinite."""
+    assert random_cases.attack(416260) == random_cases.Found("fitted")
+
+
+def test_coefficients_of_smo_that_are_beyond_all_numbers_are_refused():
+    given = random_cases.trial(418375)
+    with pytest.raises(ValueError, match=r"solver='smo' has gone beyond all numbers.*use solver='cholesky'"):
+        LSSVC(**given.chosen).fit(given.rows, given.y)
 
 
 def test_a_case_is_known_by_its_number():

@@ -23,6 +23,8 @@ from .losses import SmoothLoss
 # Added to the kernel matrix of the vectors relative to its mean diagonal, so that vectors that meet while
 # they move leave it invertible.
 JITTER = 1e-8
+# Gradients below this have squares that are no normal numbers: L-BFGS would divide by zero.
+FLAT = float(np.sqrt(np.finfo(np.float64).tiny))
 # Pairs of steps L-BFGS remembers: the problems have few directions of strong curvature.
 L_BFGS_MEMORY = 20
 # Kernel values computed at a time while coefficients are fitted, and those that are kept.
@@ -178,7 +180,7 @@ def minimise(
             "maxfun": 2 * max_iter,
             "maxcor": L_BFGS_MEMORY,
             "ftol": tol,
-            "gtol": 0.0,
+            "gtol": FLAT,
         },
     )
     return unpack(result.x), float(result.fun)

@@ -340,6 +340,9 @@ def placed(
         some = np.sort(rng.permutation(X.shape[0])[:FIRST_ROWS])
         X, Y, weights, groups = X[some], Y[some], weights[some], groups[some]
     Z = image(matrix, X.astype(np.float64), centre)
+    # a map that the decay has shrunk to nearly nothing still has its directions; powers of two change no digit
+    power = -int(np.frexp(np.abs(Z).max(initial=0.0))[1])
+    matrix, Z = np.ldexp(matrix, power), np.ldexp(Z, power)
     vectors = cluster_centres(Z, groups, n_vectors, rng)
     nearest = np.concatenate(
         [

@@ -17,8 +17,7 @@ Fine and Scheinberg (2001), JMLR 2:243-264; Mehrotra (1992), doi:10.1137/0802028
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
 
 from ...linalg import cholesky_factor
 from ...problem import FeatureGram, Problem, Solution, Status
@@ -152,6 +151,8 @@ class _State:
         newton = _NewtonSystem(
             self.H, self.y, self.lengths, s / alpha + t / room, fit_intercept=self.fit_intercept
         )
+        if newton.singular:  # weights of very different sizes: nothing more can be had in these numbers
+            return False
 
         def direction(lower: Array, upper: Array) -> tuple[Array, float, Array, Array]:
             g = -stationarity + lower / alpha - upper / room
@@ -223,7 +224,8 @@ class _NewtonSystem:
             self.v = self._half(self.inverse @ H)
             S[f, :f] = S[:f, f] = y[self.free] - self.Z.T @ self.v
             S[f, f] = float(self.v @ self.v - self.inverse.sum())
-        self.S = linalg.lu_factor(S, check_finite=False)
+        self.S, self.pivots, info = lapack.dgetrf(S)
+        self.singular = info != 0
 
     def _half(self, right: Array) -> Array:
         """L^-1 right, with M = L L'."""
@@ -238,7 +240,7 @@ class _NewtonSystem:
         right = np.append(g[self.free] - self.Z.T @ u, 0.0)
         if self.fit_intercept:
             right[-1] = self.v @ u - imbalance - self.y @ scaled
-        solved = linalg.lu_solve(self.S, right, check_finite=False)
+        solved, _ = lapack.dgetrs(self.S, self.pivots, right)
         d_free, d_b = solved[:-1], float(solved[-1])
         inner = u + self.Z @ d_free
         if self.fit_intercept:

@@ -86,6 +86,11 @@ def solve_smo(problem: Problem, *, tol: float, max_iter: int | None, rng: np.ran
         y = np.append(problem.y[:, output], np.zeros(extra))
         size = max(float(np.abs(y - y.mean()).max()), np.finfo(np.float64).tiny)
         found, error, n_iter = solve(y, tol * size, limit)
+        if not np.isfinite(error).all():
+            raise ValueError(
+                "solver='smo' has gone beyond all numbers: the kernel values on these rows are so large that nothing "
+                "is left of 1/C beside them; scale the rows, choose a smaller gamma, or use solver='cholesky'."
+            )
         alpha[:, output] = found[:n]
         # y - A alpha is the intercept everywhere at the optimum
         spread = float(error.max() - error.min()) / size
