@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KernelDensity
 
+from profiles import HARD, hard
 from slimsvm import SparseKernelDensity
 from slimsvm.kernels import RBF
 from slimsvm.methods.density.bandwidth import full_bandwidth
@@ -207,7 +208,9 @@ def test_the_objective_is_no_higher_than_by_the_literal_equations(d):
 
 
 @pytest.mark.parametrize("d", [1, 2])
-@pytest.mark.parametrize(("n", "seeds"), [(100, range(4)), (400, range(2)), (800, range(1))])
+@pytest.mark.parametrize(
+    ("n", "seeds"), [(100, range(4)), (400, range(2 if HARD else 1)), pytest.param(800, range(1), marks=hard)]
+)
 def test_the_objective_is_no_higher_than_by_rounds_on_all_columns(n, seeds, d):
     for seed in seeds:
         X = mixture_rows(n, seed)[:, :d]
