@@ -36,8 +36,8 @@ def fitted(name, case, X=None, y=None, weight=None, **parameters):
     try:
         return fit(name, X, y, case.weight if weight is None else weight, **(sizes | parameters))
     except (ValueError, SlimsvmError) as error:
-        if any(word in str(error) for word in UNCLEAR):
-            raise
+        if isinstance(error, np.linalg.LinAlgError) or any(word in str(error) for word in UNCLEAR):
+            raise  # the former is a ValueError too, and says nothing of the data
         return None
 
 
