@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -77,10 +79,8 @@ class TrainingSet:
         result depends on the values of the rows and not on their order, of a kernel matrix too.
         """
         first, group = _in_order(self.X, self.Y, self.weight, self.precomputed)
-        total = np.bincount(group, weights=self.weight, minlength=first.size)
-        means = np.column_stack(
-            [np.bincount(group, weights=self.weight * y, minlength=first.size) / total for y in self.Y.T]
-        )
+        total = _sums(group, self.weight, first.size)
+        means = np.column_stack([_sums(group, self.weight * y, first.size) / total for y in self.Y.T])
         return self._merged(first, total, means, distinct=True)
 
     def merged_by_row_and_target(self) -> TrainingSet:
@@ -92,7 +92,7 @@ class TrainingSet:
         kinds, first_of_kind, kind = np.unique(
             self.codes * first.size + group, return_index=True, return_inverse=True
         )
-        total = np.bincount(kind, weights=self.weight, minlength=kinds.size)
+        total = _sums(kind, self.weight, kinds.size)
         return self._merged(first_of_kind, total, self.Y[first_of_kind], distinct=kinds.size == first.size)
 
     def _merged(self, first: Array, total: Array, Y: Array, *, distinct: bool) -> TrainingSet:
@@ -113,6 +113,18 @@ class TrainingSet:
     def vectors(self, chosen: Array) -> Rows:
         """What stands for these rows in an expansion: the rows, or their numbers for a precomputed kernel."""
         return self.rows[chosen][:, None] if self.precomputed else self.X[chosen]
+
+
+def _sums(group: Array, values: Array, n_groups: int) -> Array:  # (n_groups,)
+    """The sum of the values of each group, rounded once: neither order nor repetitions of rows change a bit."""
+    sums: Array = np.bincount(group, weights=values, minlength=n_groups)
+    counts = np.bincount(group, minlength=n_groups)
+    order, ends = np.argsort(group, kind="stable"), np.cumsum(counts)
+    for place in np.flatnonzero(counts > 2).tolist():  # two are rounded once as it is
+        its = values[order[ends[place] - counts[place] : ends[place]]]
+        with contextlib.suppress(OverflowError):  # then it is infinite
+            sums[place] = math.fsum(its.tolist())
+    return sums
 
 
 @dataclass(frozen=True)
