@@ -315,15 +315,16 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
     }
     if (poll(row_block * mp * (2 * d + m / 2 + k + 10))) return false;
   }
-  if (!(total > 0.0)) total = 1.0;  // no row counts: all sums are 0, and so is the answer
-  double mean = 0.0;
+  if (!(total > 0.0)) total = 1.0;   // no row counts: all sums are 0, and so is the answer
+  double mean = 0.0, size = 1e-300;  // size: before what the rows have in common is taken off
   for (Index i = 0; i < m; ++i) {
+    size += work.normal[i * mp + i] / static_cast<double>(m);
     add_scaled(-work.sums[i] / total, work.sums, work.normal + i * mp, i + 1);
     mean += work.normal[i * mp + i] / static_cast<double>(m);
   }
   for (double jitter = 1e-12 * mean;
-       !factorise(work.normal, jitter, m, mp, work.factor) && jitter < larger(mean, 1e-300);)
-    jitter = larger(10.0 * jitter, 1e-300);
+       !factorise(work.normal, jitter, m, mp, work.factor) && jitter < size;)
+    jitter = larger(10.0 * jitter, 1e-16 * size);
   const double* L = work.factor;
   for (Index o = 0; o < k; ++o) {
     double* B = work.B + o * mp;

@@ -656,3 +656,13 @@ def test_few_vectors_of_many_features_are_held_back():
     small = reduce(svc, X[:500], y[:500])
     assert small.n_vectors_ < 20
     assert small.score(X[500:], y[500:]) > svc.score(X[500:], y[500:]) - 0.04
+
+
+def test_kernel_values_that_are_all_but_one_can_be_reduced():
+    """The normal equations are then all rounding."""
+    X = 1e8 + np.random.default_rng(0).standard_normal((6, 9))
+    X[:, 0] = 1.0
+    model = FullSVC(gamma=1e-16).fit(X, [0, 1, 0, 1, 0, 1])
+    half = reduce(model, X, [0, 1, 0, 1, 0, 1], max_vectors=3)
+    assert half.n_vectors_ <= 3
+    assert np.isfinite(half.decision_function(X)).all()
