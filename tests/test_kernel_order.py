@@ -1,4 +1,4 @@
-"""The order of the rows of a precomputed kernel matrix depends on its values alone."""
+"""The order of the rows of a kernel matrix depends on its values alone; equal rows are merged alike in any order."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 import slimsvm
+from slimsvm import LSSVR, FixedSizeLSSVR, GreedyLSSVR
 from slimsvm.kernel_order import hashed, kernel_order
 
 ESTIMATORS = [
@@ -97,3 +98,25 @@ def test_the_last_bits_and_rows_left_out_do_not_matter():
     rows = np.sort(rng.permutation(50)[:30])
     part = kernel_order(K[rows][:, rows], np.arange(30), no_labels(30))
     np.testing.assert_array_equal(kernel_order(K, rows, no_labels(30)), part)
+
+
+@pytest.mark.parametrize("estimator", [LSSVR, FixedSizeLSSVR, GreedyLSSVR])
+def test_equal_rows_are_merged_to_the_same_bits_in_any_order(estimator):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((8, 2)), 5, axis=0)
+    y, weight = rng.standard_normal(40), rng.uniform(0.1, 3.0, 40)
+    T = rng.standard_normal((9, 2))
+    options = {"n_vectors": 4, "random_state": 0} if estimator is FixedSizeLSSVR else {}
+    wanted = estimator(**options).fit(X, y, sample_weight=weight).predict(T)
+    for _ in range(5):
+        at = rng.permutation(40)
+        found = estimator(**options).fit(X[at], y[at], sample_weight=weight[at]).predict(T)
+        assert found.tobytes() == wanted.tobytes()
+    # weights that are sums of others: a row three times is a row of three times the weight
+    at = np.r_[np.arange(40), 0, 0]
+    thrice = np.where(np.arange(40) == 0, 3.0, 1.0)
+    one, other = (
+        estimator(**options).fit(X[rows], y[rows], sample_weight=w).predict(T)
+        for rows, w in ((at, np.ones(42)), (np.arange(40), thrice))
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 import everyone
 import reference
 from everyone import NAMES, answers, close, data, fit, has, known, make, same_bits, size, takes
-from slimsvm import LSSVR, FixedSizeLSSVR, GreedyLSSVR, KernelExpansion, reduce
+from slimsvm import KernelExpansion, reduce
 
 # Two ways to write one problem may lead an iterative solver to answers that differ by this share.
 ACCURACY = 2e-4
@@ -324,25 +324,3 @@ def test_a_row_alone_is_answered_as_among_others_however_far_it_is(name, dtype):
     assert np.isfinite(batch).all()
     for outputs in (batch, np.vstack([f(row[None]) for row in T]), np.vstack([f(T[:9]), f(T[9:])])):
         assert (np.abs(outputs - exact) <= rounding * size).all()
-
-
-@pytest.mark.parametrize("estimator", [LSSVR, FixedSizeLSSVR, GreedyLSSVR])
-def test_equal_rows_are_merged_to_the_same_bits_in_any_order(estimator):
-    rng = np.random.default_rng(0)
-    X = np.repeat(rng.standard_normal((8, 2)), 5, axis=0)
-    y, weight = rng.standard_normal(40), rng.uniform(0.1, 3.0, 40)
-    T = rng.standard_normal((9, 2))
-    options = {"n_vectors": 4, "random_state": 0} if estimator is FixedSizeLSSVR else {}
-    wanted = estimator(**options).fit(X, y, sample_weight=weight).predict(T)
-    for _ in range(5):
-        at = rng.permutation(40)
-        found = estimator(**options).fit(X[at], y[at], sample_weight=weight[at]).predict(T)
-        assert found.tobytes() == wanted.tobytes()
-    # weights that are sums of others: a row three times is a row of three times the weight
-    at = np.r_[np.arange(40), 0, 0]
-    thrice = np.where(np.arange(40) == 0, 3.0, 1.0)
-    one, other = (
-        estimator(**options).fit(X[rows], y[rows], sample_weight=w).predict(T)
-        for rows, w in ((at, np.ones(42)), (np.arange(40), thrice))
-    )
-    np.testing.assert_allclose(one, other, rtol=1e-12)
