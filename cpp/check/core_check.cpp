@@ -348,13 +348,9 @@ void check_one_norm() {
   require(primal - dual <= 1e-7 * primal, "the gap of the one norm");
 }
 
-// Joint refinement: its value is that of a plain loop, and lower than at the start.
-void check_refinement() {
-  const Classes data;
-  constexpr Index n = Classes::n, d = Classes::d, m = 4;
-  Doubles vectors(data.X.begin(), data.X.begin() + m * d), coef(m), intercept(1), logs(d, -0.5),
-      weights(n, 1.0), penalty(1, 1e-3), factor(at(m * m));
-  for (Index j = 0; j < m; ++j) factor[at(j * m + j)] = 1.0;
+// What the two checks of refinement have in common.
+RefineJob refinement(const Classes& data, const Doubles& weights, const Doubles& penalty,
+                     const Doubles& factor) {
   RefineJob job{};
   job.X = data.X.data();
   job.Y = data.y.data();
@@ -362,11 +358,22 @@ void check_refinement() {
   job.penalty = penalty.data();
   job.factor = factor.data();
   job.loss = RefineLoss::squared_hinge;
-  job.widths = Widths::per_feature;
   job.tol = 1e-9;
   job.max_iterations = 200;
   job.memory = 10;
-  job.n = n;
+  job.n = Classes::n;
+  return job;
+}
+
+// Joint refinement: its value is that of a plain loop, and lower than at the start.
+void check_refinement() {
+  const Classes data;
+  constexpr Index n = Classes::n, d = Classes::d, m = 4;
+  Doubles vectors(data.X.begin(), data.X.begin() + m * d), coef(m), intercept(1), logs(d, -0.5),
+      weights(n, 1.0), penalty(1, 1e-3), factor(at(m * m));
+  for (Index j = 0; j < m; ++j) factor[at(j * m + j)] = 1.0;
+  RefineJob job = refinement(data, weights, penalty, factor);
+  job.widths = Widths::per_feature;
   job.d = d;
   job.m = m;
   job.k = 1;
@@ -405,18 +412,8 @@ void check_refined_map() {
     factor[at(j * m + j)] = 1.0;
     vectors[at(j)] = static_cast<double>(j) - 1.5;
   }
-  RefineJob job{};
-  job.X = data.X.data();
-  job.Y = data.y.data();
-  job.weights = weights.data();
-  job.penalty = penalty.data();
-  job.factor = factor.data();
-  job.loss = RefineLoss::squared_hinge;
+  RefineJob job = refinement(data, weights, penalty, factor);
   job.widths = Widths::fixed;
-  job.tol = 1e-9;
-  job.max_iterations = 200;
-  job.memory = 10;
-  job.n = n;
   job.d = 1;
   job.p = p;
   job.m = m;

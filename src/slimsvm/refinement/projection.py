@@ -203,7 +203,8 @@ def refine_map_whole(
         return refine_map_by_products(model, wide, max_iter=max_iter, tol=tol)
     n, k = problem.Y.shape
     # sums over the rows instead of means: the first step then has the length of one unit
-    decay = n * problem.terms.decay / float(np.square(model.matrix).sum())
+    square = max(float(np.square(model.matrix).sum()), np.finfo(np.float64).tiny)
+    decay = n * problem.terms.decay / square
     parts = _core.refine_map(
         wide.X, np.ascontiguousarray(wide.Y), wide.weights, np.full(k, 2.0 * n * wide.terms.penalty), *known,
         np.ascontiguousarray(model.matrix), decay, np.ascontiguousarray(model.vectors),
