@@ -12,6 +12,7 @@ from slimsvm.datasets import make_banana, make_ringnorm
 from slimsvm.kernels import RBF
 from slimsvm.linalg import GrowingRows
 from slimsvm.methods.greedy.columns import ColumnCache
+from slimsvm.methods.greedy.inverse_factor import TRIANGLE_ROWS, times_triangle, triangle_times
 from slimsvm.methods.greedy.search import FullSearch, GreedyRule, RandomSearch
 from slimsvm.problem import KernelGram
 
@@ -248,6 +249,16 @@ def test_columns_beyond_the_limit_are_computed_again():
     for wanted in ([0, 1], [5, 6, 7, 8], [0, 8, 20]):
         np.testing.assert_allclose(columns(np.array(wanted), np.arange(60)), K[wanted], atol=1e-14)
     assert len(columns._kept) <= 3
+
+
+@pytest.mark.parametrize("m", [0, 1, 255, 256, 257, 600])
+def test_products_with_a_triangle_do_not_look_at_its_other_half(m):
+    rng = np.random.default_rng(m)
+    triangle, x = np.tril(rng.normal(size=(m, m))), rng.normal(size=m)
+    L = triangle.copy()
+    L[np.triu_indices(m, TRIANGLE_ROWS)] = np.nan  # right of the blocks on the diagonal
+    np.testing.assert_allclose(triangle_times(L, x), triangle @ x, atol=1e-12)
+    np.testing.assert_allclose(times_triangle(x, L), x @ triangle, atol=1e-12)
 
 
 def test_dependent_rows_are_passed_over():

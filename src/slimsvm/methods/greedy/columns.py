@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -73,11 +72,12 @@ class SelectedVectors:
 
     def against(self, rows: Array) -> Array:  # (len(rows), m)
         """Kernel values of these training rows with the chosen vectors."""
-        vectors: Any
-        if isinstance(self._gram.kernel, Precomputed):
-            vectors = np.array(self.chosen)[:, None]
-        else:
-            vectors = self._X[self.chosen] if self._by_number else self._held.rows
-        K = self._gram.kernel(self._X[rows], vectors, n_threads=self._gram.n_threads)
+        kernel, n_threads, candidates = self._gram.kernel, self._gram.n_threads, self._X[rows]
+        if self._by_number:
+            chosen = np.array(self.chosen)
+            vectors: Rows = chosen[:, None] if isinstance(kernel, Precomputed) else self._X[chosen]
+            K = kernel(candidates, vectors, n_threads=n_threads)
+        else:  # the core packs its second argument: that is the smaller one
+            K = kernel(self._held.rows, candidates, n_threads=n_threads).T
         check_finite(K)
         return K

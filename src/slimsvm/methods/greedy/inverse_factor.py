@@ -9,12 +9,33 @@ import numpy as np
 from ...limits import check_memory
 from ...rows import Array
 
+# Rows of a triangle that are multiplied together: what lies right of the diagonal is read for these alone.
+TRIANGLE_ROWS = 256
+
 
 def check_factor(m: int) -> None:
     """Refuse a factor for so many vectors where it is too large."""
     check_memory(
         8.0 * m * m, f"the inverse factor of {m} vectors needs", "set max_vectors or raise max_error"
     )
+
+
+def triangle_times(L: Array, x: Array) -> Array:  # (m, m), (m,) -> (m,)
+    """L x for a lower triangular L, without reading its other half."""
+    parts = [
+        L[i : i + TRIANGLE_ROWS, : i + TRIANGLE_ROWS] @ x[: i + TRIANGLE_ROWS]
+        for i in range(0, len(x), TRIANGLE_ROWS)
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def times_triangle(x: Array, L: Array) -> Array:  # (m,), (m, m) -> (m,)
+    """The row x times a lower triangular L, without reading its other half."""
+    product = np.zeros(len(x))
+    for i in range(0, len(x), TRIANGLE_ROWS):
+        rows = slice(i, i + TRIANGLE_ROWS)
+        product[: rows.stop] += x[rows] @ L[rows, : rows.stop]
+    return product
 
 
 class InverseFactor:
@@ -56,7 +77,7 @@ class InverseFactor:
 
     def pivot(self, k: Array, diagonal: float) -> tuple[Array, float]:
         """The row a vector with kernel values k would add to L, and the square of its last entry."""
-        row = self.inverse @ k
+        row = triangle_times(self.inverse, k)
         return row, float(diagonal - row @ row)
 
     def append(self, row: Array, pivot: float, y: float) -> None:
@@ -72,7 +93,7 @@ class InverseFactor:
         z = (y - row @ self.z) / root
         w = (1.0 - row @ self.w) / root
         new = self._inverse[m, : m + 1]
-        new[:m] = (row @ self.inverse) / -root
+        new[:m] = times_triangle(row, self.inverse) / -root
         new[m] = 1.0 / root
         self._vectors[0, m], self._vectors[1, m] = z, w
         self._vectors[2, : m + 1] += z * new
