@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from harness import Split, published
+from harness import SHARE_TESTED, Split, published
 from slimsvm.datasets import CATALOGUE, load, make_checkerboard, make_two_spirals
 
 # Limits of the number of vectors for CompactSVC; elsewhere it chooses by itself.
@@ -40,7 +40,6 @@ OUTLIER_RANGES = 10.0
 N_CHECKERBOARD, N_CHECKERBOARD_TEST = 1000, 10_000
 # The classical 194 points have no test part: points of the same spirals, moved by noise.
 N_SPIRALS_TEST, SPIRALS_NOISE = 2000, 0.1
-SHARE_TESTED = 0.3  # of sets without a published split
 # Pixels have one unit and many that never change: they are not standardised for the methods that know no scaling of
 # their own.
 PIXELS = ("usps", "mnist", "digits")
@@ -57,15 +56,6 @@ class DataSet:
     split: Callable[[int], Split]
     methods: tuple[str, ...] = ()  # all if empty
     alone: bool = False  # whether each method runs in a process of its own, whose memory is recorded
-
-
-def random_split(name: str, split: int) -> Split:
-    """A split of a set that comes without one."""
-    data = load(name)
-    classes = data.y if data.task == "classification" else None
-    return Split(
-        *train_test_split(data.X, data.y, test_size=SHARE_TESTED, random_state=split, stratify=classes)
-    )
 
 
 def _at_most(split: Split, n: int, seed: int) -> Split:
@@ -124,10 +114,8 @@ def _spirals(split: int) -> Split:
 def _published(name: str) -> DataSet:
     entry = CATALOGUE[name]
     regression = entry.task == "regression"
-    n_splits, note = entry.n_splits or 10, "splits of the file"
-    draw: Callable[[int], Split] = partial(published, name)
-    if not entry.n_splits:
-        draw, note = partial(random_split, name), f"random splits, {SHARE_TESTED:.0%} tested"
+    n_splits, draw = entry.n_splits or 10, partial(published, name)
+    note = "splits of the file" if entry.n_splits else f"random splits, {SHARE_TESTED:.0%} tested"
     if name == "eeg_eye":
         note += f"; values beyond {OUTLIER_RANGES:.0f} interquartile ranges are clipped"
         return DataSet(name, regression, n_splits, note, lambda split: _clipped(draw(split)))

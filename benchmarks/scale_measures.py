@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from compact_sets import SETS, random_split
+from compact_sets import SETS
 from harness import Record, Split, peak_bytes, published, timed
-from slimsvm.datasets import CATALOGUE, load
+from slimsvm.datasets import load
 
 FOLDER = Path("build") / "scale"
 N_FEATURES, N_TEST, CHUNK = 20, 100_000, 200_000
@@ -85,7 +85,7 @@ def split_of(name: str) -> Split:
     elif name in SETS:
         split = SETS[name].split(0)
     else:
-        split = published(name) if CATALOGUE[name].n_splits else random_split(name, 0)
+        split = published(name)
     return split._replace(X=split.X.astype(np.float32), X_test=split.X_test.astype(np.float32))
 
 

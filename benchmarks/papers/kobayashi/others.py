@@ -47,7 +47,7 @@ def data_name(name: str) -> str:
 
 
 def rows_of(name: str) -> Split:
-    """The first split, at most 2,000 training rows, inputs standardised by them."""
+    """The first split (a random one of abalone), at most 2,000 training rows, inputs standardised by them."""
     X, X_test, y, y_test = published(data_name(name))
     rows = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
     X, y = X[rows], y[rows]
