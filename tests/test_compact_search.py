@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from slimsvm.methods.compact.likelihood import likely_widths, negative_log_likel
 from slimsvm.methods.compact.machines import Setting
 from slimsvm.methods.compact.observations import Observations, points_of
 from slimsvm.methods.compact.plan import ladder, metrics_in_question, plan_for
+from slimsvm.methods.compact.race import LinearChoice, Race, Shape
 from slimsvm.methods.compact.ridge import ridge_search
 from slimsvm.refinement import RoundedHinge
 
@@ -223,3 +225,52 @@ def test_blurred_errors_do_not_depend_on_the_size_of_the_outputs():
     Y = np.where(rng.random((50, 1)) < 0.5, 1.0, -1.0)
     data = Observations(np.zeros((50, 1)), Y, np.ones(50), np.arange(50), True, RoundedHinge())
     np.testing.assert_allclose(data.errors(1e3 * outputs, 0.2), data.errors(outputs, 0.2), rtol=1e-12)
+
+
+class ScriptedRace(Race):
+    """A race whose shapes are wrong on the share of rows that a function of shape and batches says.
+
+    Shapes of the same number of vectors are wrong on the same rows, others on others.
+    """
+
+    def __init__(self, wrong, last_steps):
+        y = np.where(np.arange(2000) % 2, 1.0, -1.0)[:, None]
+        data = Observations(
+            np.zeros((2000, 1)), y, np.ones(2000), np.arange(2000), True, RoundedHinge()
+        )  # fmt: skip
+        maps = SimpleNamespace(
+            data=data, scales=(True, False), scaled=lambda rows, own: None, score=None, last_steps=last_steps
+        )
+        super().__init__(maps, np.arange(0), np.arange(2000), seed=0)
+        self._wrong, self._labels = wrong, y
+
+    def at(self, shape, n_steps):
+        outputs = self._labels.copy()
+        outputs[: round(self._wrong(shape, n_steps) * len(outputs))] *= -1.0
+        return LinearChoice(shape, n_steps, None, np.roll(outputs, 50 * shape.n_vectors))
+
+
+def late_own_scale(shape, n_steps):
+    """One scale for all is ahead up to 2,000 batches, and stays behind after them."""
+    ahead, behind = 0.30 - 0.02 * np.log2(n_steps / 250), 0.40 - 0.05 * np.log2(n_steps / 250)
+    return (behind if shape.own_scale else ahead) + 0.001 * abs(shape.rank - 16)
+
+
+@pytest.mark.parametrize(
+    ("last_steps", "own", "n_steps"), [(6_000, False, 2_000), (16_000, False, 2_000), (60_000, True, 8_000)]
+)
+def test_a_race_before_a_long_training_is_long_and_keeps_the_best_of_each_scale(last_steps, own, n_steps):
+    shapes = [Shape(rank, 100, own_scale=scale) for rank in (4, 8, 16, 32) for scale in (True, False)]
+    won, raced = ScriptedRace(late_own_scale, last_steps).winner(shapes)
+    assert (won, raced) == (Shape(16, 100, own_scale=own), n_steps)
+
+
+def test_of_two_shapes_the_smaller_is_taken_unless_the_larger_is_clearly_better():
+    def wrong(shape, n_steps):
+        return {4: 0.1005, 8: 0.1, 16: 0.05}[shape.rank] if n_steps == 1000 else 0.5
+
+    race = ScriptedRace(wrong, 6_000)
+    small, middle, large = (LinearChoice(Shape(rank, 2 * rank), 500, None, None) for rank in (4, 8, 16))
+    longer = replace(middle, n_steps=1000)
+    assert race.smaller_of(longer, small).shape.rank == 4
+    assert race.smaller_of(large, longer).shape.rank == 16

@@ -304,6 +304,14 @@ def test_it_finds_the_directions_that_matter(circle, linear):
     assert set(linear.path_["metric"]) == {"linear"}
 
 
+def test_dimensions_are_those_that_the_chosen_number_of_vectors_wants(circle):
+    # with the many vectors that are raced first, all 30 dimensions are best
+    X, T, y, t = circle
+    free = CompactSVC(metric="linear", random_state=2).fit(X, y)
+    assert free.expansion_.projection.rank < 30
+    assert free.score(T, t) > 0.9
+
+
 def test_it_obeys_the_laws(circle, linear):
     X, T, y, _ = circle
     n = len(y) if HARD else 150

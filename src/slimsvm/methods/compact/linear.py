@@ -193,6 +193,11 @@ class LinearMaps:
     def _dimensions(self) -> tuple[int, int, int]:
         return self.data.n, self.data.X.shape[1], self.data.Y.shape[1]
 
+    @property
+    def last_steps(self) -> int:
+        """Batches of the last training."""
+        return max(LAST_STEPS, LAST_EPOCHS * (self.data.n // BATCH_ROWS))
+
     def choose(self, rng: np.random.Generator, trial: Trial | None) -> tuple[LinearChoice, HeldOut]:
         """The best shape by errors on held-out rows, and its outputs on them.
 
@@ -218,10 +223,12 @@ class LinearMaps:
         most = limits.most(shape.rank, *self._dimensions)
         if shape.n_vectors > most:
             # in other dimensions, or the same with fewer vectors
-            shapes = [self._raced(race, limits).shape]
+            within = self._raced(race, limits)
+            shapes = [within.shape]
             if most:
                 shapes.append(replace(shape, n_vectors=most))
-            found = [race.at(each, choice.n_steps) for each in shapes]
+            n_steps = max(choice.n_steps, within.n_steps)
+            found = [race.at(each, n_steps) for each in shapes]
             choice = found[race.best_of(found)]
             shape = choice.shape
         else:
@@ -257,24 +264,37 @@ class LinearMaps:
         return [(left[self.data.take(left).sample(RACE_ROWS, rng)], held)]
 
     def _raced(self, race: Race, limits: LinearLimits, others: Sequence[Race] = ()) -> LinearChoice:
-        shape, n_steps = race.winner(self._shapes(limits))
-        most = limits.most(shape.rank, *self._dimensions)
+        shapes = self._shapes(limits)
+        shape, n_steps = race.winner(shapes)
         if limits.binding:
+            most = limits.most(shape.rank, *self._dimensions)
             return race.best(shape, n_steps, [max(1, most // 2), most])
+        choice = race.smallest(shape, n_steps, self._sizes(shape, limits), others)
+        fewer = choice.shape.n_vectors
+        if fewer < shape.n_vectors:
+            # what so many vectors want is not what the few want that are enough
+            shapes = [replace(each, n_vectors=min(fewer, each.n_vectors)) for each in shapes]
+            again, n_steps = race.winner(shapes)
+            if replace(again, n_vectors=fewer) != choice.shape:
+                other = race.smallest(again, n_steps, self._sizes(again, limits), others)
+                choice = race.smaller_of(choice, other, others)
+        return choice
+
+    def _sizes(self, shape: Shape, limits: LinearLimits) -> list[int]:
+        """Numbers of vectors to try with the dimensions of a shape."""
+        most = limits.most(shape.rank, *self._dimensions)
         least = min(most, max(2, self.data.Y.shape[1]))
-        sizes = [size for size in ladder(most, halves=False) if size >= least]
-        return race.smallest(shape, n_steps, sizes, others)
+        return [size for size in ladder(most, halves=False) if size >= least]
 
     def last(self, choice: LinearChoice, rng: np.random.Generator) -> tuple[KernelExpansion, int]:
         """The expansion trained on all rows, from the map that was learnt in the race."""
         shape, data = choice.shape, self.data
         scaled = self.scaled(None, shape.own_scale)
-        n_steps = max(LAST_STEPS, LAST_EPOCHS * (data.n // BATCH_ROWS))
         model = self.train(
-            shape, scaled, data, n_steps, rng, choice.model.matrix,
+            shape, scaled, data, self.last_steps, rng, choice.model.matrix,
             progress=self._told,
         )  # fmt: skip
-        return self.expansion(self.solved(model, scaled), shape), n_steps
+        return self.expansion(self.solved(model, scaled), shape), self.last_steps
 
     def _told(self, share: float) -> None:
         tell("training in batches", round(100 * share), 100, aloud=False)

@@ -18,8 +18,9 @@ from .telling import reached
 if TYPE_CHECKING:
     from .linear import LinearMaps
 
-# Batches of the first round of a race, of its last, and the most where errors still fall by so many standard errors.
-FIRST_STEPS, RACE_STEPS, MOST_STEPS, FALLS = 250, 1000, 2000, 1.0
+# Batches of the first round of a race, of its last, and the most where errors still fall by so many standard errors:
+# so many, or this share of the last training, because what is ahead after few batches need not be after many.
+FIRST_STEPS, RACE_STEPS, MOST_STEPS, FALLS, SHARE_RACED = 250, 1000, 2000, 1.0, 1 / 8
 # A candidate is out when the best is better by this many standard errors; and of more than two only the better half
 # stays.
 OUT = 2.0
@@ -105,24 +106,23 @@ class Race:
     def winner(self, entrants: Sequence[Shape]) -> tuple[Shape, int]:
         """The best in the end, and the batches it had then; of those it is not clearly better than, the smallest.
 
-        The race goes on as long as the errors of the best clearly fall.
+        The race goes on as long as the errors of the best clearly fall. The best of each scale stays to the end: in one
+        scale for all, features that vary much are learnt first, and the others show late what they are worth.
         """
-        paired = self._paired
+        paired, most = self._paired, max(MOST_STEPS, SHARE_RACED * self._maps.last_steps)
         left, n_steps = sorted(dict.fromkeys(entrants), key=lambda shape: shape.numbers), FIRST_STEPS
         before: Array | None = None
         while True:
             seen = self.errors([self.at(shape, n_steps) for shape in left])
             best = seen[paired.best(seen)]
             falls = before is None or paired.clearly_better(best, before, FALLS)
-            if n_steps >= MOST_STEPS or (n_steps >= RACE_STEPS and not falls):
+            if n_steps >= most or (n_steps >= RACE_STEPS and not falls):
                 return left[paired.smallest_enough(seen, best)], n_steps
             ranking = sorted(range(len(left)), key=lambda at: paired.mean(seen[at]))
-            half = set(ranking[: max(2, (len(left) + 1) // 2)])
-            left = [
-                shape
-                for at, shape in enumerate(left)
-                if at in half and not paired.clearly_better(best, seen[at], OUT)
-            ]
+            half = ranking[: max(2, (len(left) + 1) // 2)]
+            stay = {at for at in half if not paired.clearly_better(best, seen[at], OUT)}
+            stay |= {next(at for at in ranking if left[at].own_scale == own) for own in self._rows}
+            left = [left[at] for at in sorted(stay)]
             n_steps, before = 2 * n_steps, best
 
     def smallest(
@@ -135,19 +135,34 @@ class Race:
         others : sequence of Race
             With other rows held out: sizes differ by less than what shows on the rows of one race.
         """
-        races = (self, *others)
-        paired = Paired(np.concatenate([race._paired.weight for race in races]))
         found: list[LinearChoice] = []
         errors: list[Array] = []
         for size in sizes:
-            its = [race.at(replace(shape, n_vectors=size), n_steps) for race in races]
-            found.append(its[0])
-            errors.append(
-                np.concatenate([race.errors([one])[0] for race, one in zip(races, its, strict=True)])
-            )
-            if paired.best(errors) < len(found) - PATIENCE:
+            found.append(self.at(replace(shape, n_vectors=size), n_steps))
+            errors.append(self._everywhere(found[-1], others))
+            if self._joined(others).best(errors) < len(found) - PATIENCE:
                 break
-        return found[paired.smallest_enough(errors, errors[paired.best(errors)])]
+        return found[self._enough(errors, others)]
+
+    def smaller_of(self, a: LinearChoice, b: LinearChoice, others: Sequence[Race] = ()) -> LinearChoice:
+        """Of two, after as many batches as the one that had more, the smallest that is enough."""
+        n_steps = max(a.n_steps, b.n_steps)
+        found = [self.at(each.shape, n_steps) for each in sorted((a, b), key=lambda each: each.shape.numbers)]
+        return found[self._enough([self._everywhere(each, others) for each in found], others)]
+
+    def _joined(self, others: Sequence[Race]) -> Paired:
+        """Comparisons on the held-out rows of several races."""
+        return Paired(np.concatenate([race._paired.weight for race in (self, *others)]))
+
+    def _everywhere(self, choice: LinearChoice, others: Sequence[Race]) -> Array:
+        """What a shape costs on the held-out rows of several races."""
+        return np.concatenate(
+            [race.errors([race.at(choice.shape, choice.n_steps)])[0] for race in (self, *others)]
+        )
+
+    def _enough(self, errors: Sequence[Array], others: Sequence[Race]) -> int:
+        paired = self._joined(others)
+        return paired.smallest_enough(errors, errors[paired.best(errors)])
 
     def best_of(self, found: Sequence[LinearChoice]) -> int:
         """The number of the one with the least error."""
