@@ -159,15 +159,25 @@ def test_the_search_serves_any_score():
     ("number", "metric"), in_turns(["float32", "int16", "int8", "int4"], ["one", "per_feature", "linear"])
 )
 def test_the_model_holds_the_numbers_that_ship(banana, number, metric):
-    X, T, y, t = banana
+    X, _, y, _ = banana
+    T, t = make_banana(4000, random_state=1)  # so many that chance is less than what is asked for
     options = {"metric": metric, "max_bytes": 400, "random_state": 0}
     model = CompactSVC(number=number, **options).fit(X, y)
     assert stored_bytes(model.expansion_, number) <= 400
     again = rounded(model.expansion_, number).expansion
     assert again(T).tobytes() == model.expansion_(T).tobytes()
-    assert model.score(T, t) > (0.8 if number == "int4" else 0.86)
+    assert model.score(T, t) > (0.85 if number == "int4" else 0.86)
     values = CompactSVR(number=number, **options).fit(X, X[:, 0] * X[:, 1])
     assert values.score(T, T[:, 0] * T[:, 1]) > (0.5 if number == "int4" else 0.9)
+
+
+def test_a_projection_survives_few_bits(banana):
+    # 78 vectors with narrow kernels are best before rounding, and no better than guessing after it
+    X, _, y, _ = banana
+    T, t = make_banana(4000, random_state=1)
+    for seed in range(1, 5 if HARD else 3):
+        model = CompactSVC(metric="linear", number="int4", max_bytes=400, random_state=seed).fit(X, y)
+        assert model.score(T, t) > 0.84
 
 
 def test_two_spirals_are_separated_by_sixty_vectors():

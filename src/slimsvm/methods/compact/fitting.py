@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from .choice import KEEPS, PATH_FIELDS, Choice, EndedByCallback, HeldOut, Limits
 from .curve import BETTER
 from .latency import fastest
 from .linear import PENALTY, RANKS, LinearLimits, LinearMaps
+from .linear_fit import last_shipped
 from .machines import KINDS, Machine
 from .moved import MovedVectors
 from .notices import warn_of_interruption, warn_of_one_class
@@ -164,15 +165,15 @@ class CompactFit:
         self.say(f"chosen: {found.shape}" + (", clearly better than widths" if choice is not None else ""))
         self.run.progress.stage(STAGES[1])
         table = (choice.table if choice is not None else []) + maps.table
-        interrupted = False
+        interrupted, ships = False, partial(self._shipped, loss=self.loss, penalty=penalty)
         try:
-            expansion, n_steps = maps.last(found, rng)
+            expansion, n_steps = last_shipped(maps, found, held, rng, ships)
         except self._keeps:
-            expansion, n_steps, interrupted = maps.expansion(found.model, found.shape), 0, True
+            expansion, n_steps, interrupted = ships(maps.expansion(found.model, found.shape)), 0, True
             warn_of_interruption(self.run.name, expansion.n_vectors)
         if data.classify and not interrupted:
             warn_of_one_class(self.run.name, expansion(data.X, n_threads=self.run.n_threads))
-        expansion = self._finished(self._shipped(expansion, self.loss, penalty))
+        expansion = self._finished(expansion)
         extras = {"C_": 1.0 / (penalty * self.weight_unit), "path_": np.array(table, dtype=PATH_FIELDS)}
         return Trained(expansion, None, max(1, n_steps), extras=extras), held
 

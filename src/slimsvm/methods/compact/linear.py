@@ -169,11 +169,16 @@ class LinearMaps:
         size = min(shape.n_vectors, data.n)
         start = placed(matrix, X, left, data.Y, weights, data.groups, size, penalty, rng)
         problem = Problem(X, left, data.Y, weights, data.loss, Terms(penalty, DECAY_ROWS / data.n))
-        if X.shape[0] * X.shape[1] * shape.rank <= WHOLE_WORK:
+        if self._whole(data, shape):
             return refine_map_whole(start, problem, max_iter=max(1, n_steps // WHOLE_STEPS))
         return refine_map_in_batches(
             start, problem, n_steps=n_steps, rng=rng, n_threads=self.n_threads, progress=progress
         )
+
+    @staticmethod
+    def _whole(data: Observations, shape: Shape) -> bool:
+        """Whether all these rows are taken at once."""
+        return data.n * data.X.shape[1] * shape.rank <= WHOLE_WORK
 
     def _shapes(self, limits: LinearLimits) -> list[Shape]:
         """Shapes to race first: without a limit with few vectors, with one with as many as it allows."""
@@ -238,6 +243,7 @@ class LinearMaps:
         outputs = [choice.outputs]
         outputs += [other.at(shape, choice.n_steps).outputs for other in others]
         rows = np.concatenate([held for _, held in folds])
+        choice = replace(choice, falls=race.falls)
         return choice, HeldOut(np.concatenate(outputs), rows, self.data.weight[rows])
 
     def _parts(self, rng: np.random.Generator) -> list[tuple[Array, Array]]:
@@ -290,11 +296,13 @@ class LinearMaps:
         """The expansion trained on all rows, from the map that was learnt in the race."""
         shape, data = choice.shape, self.data
         scaled = self.scaled(None, shape.own_scale)
+        # few rows that are all taken at once are learnt by heart where the race has seen that longer does not pay
+        n_steps = choice.n_steps if self._whole(data, shape) and not choice.falls else self.last_steps
         model = self.train(
-            shape, scaled, data, self.last_steps, rng, choice.model.matrix,
+            shape, scaled, data, n_steps, rng, choice.model.matrix,
             progress=self._told,
         )  # fmt: skip
-        return self.expansion(self.solved(model, scaled), shape), self.last_steps
+        return self.expansion(self.solved(model, scaled), shape), n_steps
 
     def _told(self, share: float) -> None:
         tell("training in batches", round(100 * share), 100, aloud=False)

@@ -59,12 +59,15 @@ class LinearChoice:
     model : ProjectedModel
         As it was then, for centred features in its scale.
     outputs : array of shape (n_held, k)
+    falls : bool
+        Whether errors still fell when the race ended, so that a longer training pays.
     """
 
     shape: Shape
     n_steps: int
     model: ProjectedModel
     outputs: Array
+    falls: bool = True
 
 
 class Race:
@@ -77,6 +80,7 @@ class Race:
         self._paired = Paired(self._held.weight if maps.score is None else np.ones(1))
         self._done: dict[tuple[Shape, int], LinearChoice] = {}
         self._least = np.inf  # mistakes so far
+        self.falls = True  # whether errors still fell when the last race ended
 
     def at(self, shape: Shape, n_steps: int) -> LinearChoice:
         """What a shape has reached after so many batches."""
@@ -117,6 +121,7 @@ class Race:
             best = seen[paired.best(seen)]
             falls = before is None or paired.clearly_better(best, before, FALLS)
             if n_steps >= most or (n_steps >= RACE_STEPS and not falls):
+                self.falls = before is None or paired.mean(best) < paired.mean(before)
                 return left[paired.smallest_enough(seen, best)], n_steps
             ranking = sorted(range(len(left)), key=lambda at: paired.mean(seen[at]))
             half = ranking[: max(2, (len(left) + 1) // 2)]
