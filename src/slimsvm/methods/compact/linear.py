@@ -58,8 +58,9 @@ DECAY_ROWS = 100.0
 PENALTY = 0.02
 # Rows that are raced with.
 RACE_ROWS = 50_000
-# One row in so many is held out, and at most so many: to look at them costs little.
-HELD_OUT, HELD_ROWS = 3, 5_000
+# One row in so many is held out, and at most so many: to look at them costs little beside training, and shapes that
+# differ by half a point are told apart.
+HELD_OUT, HELD_ROWS = 3, 20_000
 # Batches, and at least passes over the rows, of the last training.
 LAST_STEPS, LAST_EPOCHS = 6_000, 60
 # Rows times features times dimensions up to which all rows are taken at once; batches that an iteration then counts as.
@@ -229,12 +230,8 @@ class LinearMaps:
         if shape.n_vectors > most:
             # in other dimensions, or the same with fewer vectors
             within = self._raced(race, limits)
-            shapes = [within.shape]
-            if most:
-                shapes.append(replace(shape, n_vectors=most))
-            n_steps = max(choice.n_steps, within.n_steps)
-            found = [race.at(each, n_steps) for each in shapes]
-            choice = found[race.best_of(found)]
+            fewer = replace(choice, shape=replace(shape, n_vectors=most))
+            choice = race.smaller_of(within, fewer) if most else within
             shape = choice.shape
         else:
             # all rows bear more vectors than the part that was raced with

@@ -169,11 +169,7 @@ class Race:
         paired = self._joined(others)
         return paired.smallest_enough(errors, errors[paired.best(errors)])
 
-    def best_of(self, found: Sequence[LinearChoice]) -> int:
-        """The number of the one with the least error."""
-        return self._paired.best(self.errors(found))
-
     def best(self, shape: Shape, n_steps: int, sizes: Sequence[int]) -> LinearChoice:
         """The size with the least error."""
         found = [self.at(replace(shape, n_vectors=size), n_steps) for size in sizes]
-        return found[self.best_of(found)]
+        return found[self._paired.best(self.errors(found))]
