@@ -226,7 +226,7 @@ class LinearMaps:
         free = replace(limits, max_vectors=None, max_bytes=None)
         choice = self._raced(race, free, () if trial is not None else others)
         shape = choice.shape
-        most = limits.most(shape.rank, *self._dimensions)
+        most = self._allowed(shape)
         if shape.n_vectors > most:
             # in other dimensions, or the same with fewer vectors
             within = self._raced(race, limits)
@@ -272,16 +272,26 @@ class LinearMaps:
         if limits.binding:
             most = limits.most(shape.rank, *self._dimensions)
             return race.best(shape, n_steps, [max(1, most // 2), most])
-        choice = race.smallest(shape, n_steps, self._sizes(shape, limits), others)
+        choice = self._smallest(race, shape, n_steps, limits, others)
         fewer = choice.shape.n_vectors
-        if fewer < shape.n_vectors:
+        if self._allowed(choice.shape) >= fewer < shape.n_vectors:
             # what so many vectors want is not what the few want that are enough
             shapes = [replace(each, n_vectors=min(fewer, each.n_vectors)) for each in shapes]
             again, n_steps = race.winner(shapes)
             if replace(again, n_vectors=fewer) != choice.shape:
-                other = race.smallest(again, n_steps, self._sizes(again, limits), others)
+                other = self._smallest(race, again, n_steps, limits, others)
                 choice = race.smaller_of(choice, other, others)
         return choice
+
+    def _allowed(self, shape: Shape) -> int:
+        """The most vectors that the limits allow in the dimensions of a shape."""
+        return self.limits.most(shape.rank, *self._dimensions)
+
+    def _smallest(
+        self, race: Race, shape: Shape, n_steps: int, limits: LinearLimits, others: Sequence[Race]
+    ) -> LinearChoice:
+        """The smallest number of vectors that is enough in the dimensions of a shape."""
+        return race.smallest(shape, n_steps, self._sizes(shape, limits), self._allowed(shape), others)
 
     def _sizes(self, shape: Shape, limits: LinearLimits) -> list[int]:
         """Numbers of vectors to try with the dimensions of a shape."""

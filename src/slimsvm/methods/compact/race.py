@@ -131,12 +131,14 @@ class Race:
             n_steps, before = 2 * n_steps, best
 
     def smallest(
-        self, shape: Shape, n_steps: int, sizes: Sequence[int], others: Sequence[Race] = ()
+        self, shape: Shape, n_steps: int, sizes: Sequence[int], allowed: int, others: Sequence[Race] = ()
     ) -> LinearChoice:
         """The smallest size that is enough; larger ones are tried as long as the error falls.
 
         Parameters
         ----------
+        allowed : int
+            It ends with the first size that is larger and that none of those up to this one comes near.
         others : sequence of Race
             With other rows held out: sizes differ by less than what shows on the rows of one race.
         """
@@ -145,9 +147,10 @@ class Race:
         for size in sizes:
             found.append(self.at(replace(shape, n_vectors=size), n_steps))
             errors.append(self._everywhere(found[-1], others))
-            if self._joined(others).best(errors) < len(found) - PATIENCE:
+            enough = self._enough(errors, others)
+            if sizes[enough] > allowed or self._joined(others).best(errors) < len(found) - PATIENCE:
                 break
-        return found[self._enough(errors, others)]
+        return found[enough]
 
     def smaller_of(self, a: LinearChoice, b: LinearChoice, others: Sequence[Race] = ()) -> LinearChoice:
         """Of two, after as many batches as the one that had more, the smallest that is enough."""
