@@ -35,12 +35,13 @@ include_patterns = [
     "benchmarks/results/*.md",
     "docs/results/*.md",
     "cpp/README.md",
+    "tests/fuzz/README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
 ]
-exclude_patterns = [".*", "build", "dist", "src", "tests", "docs/gallery/sg_execution_times.rst"]
+exclude_patterns = [".*", "build", "dist", "src", "docs/gallery/sg_execution_times.rst"]
 templates_path = [str(DOCS / "templates")]
 default_role = "code"
 

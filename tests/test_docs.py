@@ -17,11 +17,10 @@ from profiles import hard
 DOCS = pages.ROOT / "docs"
 SITE = [
     *sorted(DOCS.glob("*.md")),
+    *sorted((DOCS / "results").glob("*.md")),
     *sorted((pages.ROOT / "benchmarks" / "results").glob("*.md")),
-    *(
-        pages.ROOT / name
-        for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "cpp/README.md")
-    ),
+    *(pages.ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")),
+    *(pages.ROOT / name for name in ("cpp/README.md", "tests/fuzz/README.md")),
 ]
 LINK = re.compile(
     r"!?\[[^\]]*\]\(([^)\s]+)\)|^:(?:link|img-top):\s*(\S+)$|<img[^>]+src=\"([^\"]+)\"", re.MULTILINE
@@ -97,6 +96,7 @@ def test_links_and_pictures_exist(page):
             continue
         target = target if target.exists() else target.with_name(target.name + ".md")
         assert target.exists(), link
+        assert target.suffix != ".md" or target in SITE, f"{link} is no page of the site (docs/conf.py)"
         assert not anchor or anchor in anchors(target), link
 
 
