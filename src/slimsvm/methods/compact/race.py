@@ -124,10 +124,13 @@ class Race:
                 self.falls = before is None or paired.mean(best) < paired.mean(before)
                 return left[paired.smallest_enough(seen, best)], n_steps
             ranking = sorted(range(len(left)), key=lambda at: paired.mean(seen[at]))
-            half = ranking[: max(2, (len(left) + 1) // 2)]
-            stay = {at for at in half if not paired.clearly_better(best, seen[at], OUT)}
-            stay |= {next(at for at in ranking if left[at].own_scale == own) for own in self._rows}
-            left = [left[at] for at in sorted(stay)]
+            own_best = [next(at for at in ranking if left[at].own_scale == own) for own in self._rows]
+            half = [*own_best, *(at for at in ranking if at not in own_best)][: max(2, (len(left) + 1) // 2)]
+            left = [
+                left[at]
+                for at in sorted(half)
+                if at in own_best or not paired.clearly_better(best, seen[at], OUT)
+            ]
             n_steps, before = 2 * n_steps, best
 
     def smallest(
