@@ -167,7 +167,7 @@ class CompactFit:
         table = (choice.table if choice is not None else []) + maps.table
         interrupted, ships = False, partial(self._shipped, loss=self.loss, penalty=penalty)
         try:
-            expansion, n_steps = last_shipped(maps, found, held, rng, ships)
+            expansion, n_steps = last_shipped(maps, found, held, rng, ships if model.number else None)
         except self._keeps:
             expansion, n_steps, interrupted = ships(maps.expansion(found.model, found.shape)), 0, True
             warn_of_interruption(self.run.name, expansion.n_vectors)

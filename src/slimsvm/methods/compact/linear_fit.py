@@ -29,7 +29,7 @@ def last_shipped(
     choice: LinearChoice,
     held: HeldOut,
     rng: np.random.Generator,
-    ships: Callable[[KernelExpansion], KernelExpansion],
+    ships: Callable[[KernelExpansion], KernelExpansion] | None,
 ) -> tuple[KernelExpansion, int]:
     """The expansion trained on all rows as it ships, and the batches it took.
 
@@ -38,9 +38,11 @@ def last_shipped(
 
     Parameters
     ----------
-    ships : callable
-        From an expansion to the one with the numbers that ship.
+    ships : callable or None
+        From an expansion to the one with the numbers that ship; None where they are not rounded.
     """
+    if ships is None:
+        return maps.last(choice, rng)
     data, expected = maps.data, expected_mistakes(maps, held)
     best, least, n_steps = None, np.inf, 0
     for _ in range(TRIES):
