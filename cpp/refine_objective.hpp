@@ -44,6 +44,13 @@ SLIMSVM_INLINE void copy(const double* from, Index count, double* to) {
   for (Index j = 0; j < count; ++j) to[j] = from[j];
 }
 
+template <class T>
+SLIMSVM_INLINE void swap(T& a, T& b) {
+  const T kept = a;
+  a = b;
+  b = kept;
+}
+
 SLIMSVM_INLINE double larger(double a, double b) {
   return a > b ? a : b;
 }
@@ -114,9 +121,9 @@ struct Workspace {
   double* sums;                            // (mp), likewise
   double* in_Z;                            // (d, mp)
   double* in_widths;                       // (d, width)
-  double* K;                               // (row_block, mp)
+  double* K;                               // (2 row_block, mp)
   double* rows;                            // (row_block, d)
-  double *f, *slope;                       // (row_block, k)
+  double *f, *slope;                       // (k), (2 row_block, k)
   double *x, *g, *trial, *trial_g, *step;  // (size)
   double *S, *D, *rho, *alpha;             // (memory, size), (memory)
 };
@@ -146,10 +153,10 @@ Index lay_out(const RefineJob& job, double* memory, Workspace& to) {
   to.sums = take(job.eliminate ? at.mp : 0);
   to.in_Z = take(job.d * at.mp);
   to.in_widths = take(job.d * width);
-  to.K = take(row_block * at.mp);
+  to.K = take(2 * row_block * at.mp);
   to.rows = take(row_block * job.d);
-  to.f = take(row_block * job.k);
-  to.slope = take(row_block * job.k);
+  to.f = take(job.k);
+  to.slope = take(2 * row_block * job.k);
   to.x = take(at.size);
   to.g = take(at.size);
   to.trial = take(at.size);
@@ -162,23 +169,52 @@ Index lay_out(const RefineJob& job, double* memory, Workspace& to) {
   return used;
 }
 
-// Kernel values of four scaled rows against all vectors.
-SLIMSVM_INLINE void kernel_rows(const Workspace& work, Index d, Index mp,
-                                const double* const (&x)[row_block]) {
-  for (Index j = 0; j < mp; j += width) {
-    Lane total[row_block]{};
-    for (Index c = 0; c < d; ++c) {
-      const Lane z = load<double>(work.Zs + c * mp + j);
-#pragma GCC unroll 4
-      for (Index r = 0; r < row_block; ++r) {
-        const Lane t = x[r][c] - z;
-        total[r] = t * t + total[r];
-      }
-    }
+// A row in hand: its scaled inputs, its kernel values (mp) and its slopes (k).
+struct Row {
+  const double* x;
+  double *K, *slope;
+  Index number;
+};
+
+// Rows in hand: as many as are sent back together, and as many again that wait for that.
+struct Rows {
+  Row at[2 * row_block];
+  Rows(const Workspace& work, Index mp, Index k) {
+    for (Index r = 0; r < 2 * row_block; ++r)
+      at[r] = {nullptr, work.K + r * mp, work.slope + r * k, 0};
+  }
+};
+
+// Kernel values of four scaled rows against the vectors of `count` registers from j on.
+template <Index count>
+SLIMSVM_INLINE void kernel_lanes(const Workspace& work, Index d, Index mp, Index j,
+                                 const Row* rows) {
+  Lane total[row_block][count]{};
+  for (Index c = 0; c < d; ++c) {
+    Lane z[count];
+#pragma GCC unroll 2
+    for (Index l = 0; l < count; ++l) z[l] = load<double>(work.Zs + c * mp + j + l * width);
 #pragma GCC unroll 4
     for (Index r = 0; r < row_block; ++r)
-      store<double>(work.K + r * mp + j, exp_negative<double>(-total[r]));
+#pragma GCC unroll 2
+      for (Index l = 0; l < count; ++l) {
+        const Lane t = rows[r].x[c] - z[l];
+        total[r][l] = t * t + total[r][l];
+      }
   }
+#pragma GCC unroll 4
+  for (Index r = 0; r < row_block; ++r)
+#pragma GCC unroll 2
+    for (Index l = 0; l < count; ++l)
+      store<double>(rows[r].K + j + l * width, exp_negative<double>(-total[r][l]));
+}
+
+// Kernel values of four scaled rows against all vectors: eight sums run side by side, because one
+// waits for its last product longer than the processor takes to begin eight.
+SLIMSVM_INLINE void kernel_rows(const Workspace& work, Index d, Index mp, const Row* rows) {
+  Index j = 0;
+  for (; j + 2 * width <= mp; j += 2 * width) kernel_lanes<2>(work, d, mp, j, rows);
+  if (j < mp) kernel_lanes<1>(work, d, mp, j, rows);
 }
 
 // Images of all rows under the map.
@@ -203,24 +239,24 @@ SLIMSVM_INLINE void map_rows(const Workspace& work, Index n, Index d, Index pp) 
 // Adds the gradients that four scaled rows send to vectors, widths or (with the other sign, and
 // half) to themselves, given K and the slopes. K is then used up.
 template <Also also>
-SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
-                              const double* const (&x)[row_block], double share) {
+SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k, const Row* rows,
+                              double share) {
   for (Index j = 0; j < mp; j += width) {
     Lane M[row_block];
 #pragma GCC unroll 4
     for (Index r = 0; r < row_block; ++r) {
       Lane back{};
       for (Index o = 0; o < k; ++o)
-        back = work.slope[r * k + o] * load<double>(work.B + o * mp + j) + back;
-      M[r] = back * load<double>(work.K + r * mp + j);
-      if constexpr (also == Also::map) store<double>(work.K + r * mp + j, M[r]);
+        back = rows[r].slope[o] * load<double>(work.B + o * mp + j) + back;
+      M[r] = back * load<double>(rows[r].K + j);
+      if constexpr (also == Also::map) store<double>(rows[r].K + j, M[r]);
     }
     for (Index c = 0; c < d; ++c) {
       const Lane z = load<double>(work.Zs + c * mp + j);
       Lane in_z = load<double>(work.in_Z + c * mp + j), in_width{};
 #pragma GCC unroll 4
       for (Index r = 0; r < row_block; ++r) {
-        const Lane t = x[r][c] - z, moved = M[r] * t;
+        const Lane t = rows[r].x[c] - z, moved = M[r] * t;
         in_z = in_z + moved;
         if constexpr (also == Also::widths) in_width = moved * t + in_width;
       }
@@ -237,7 +273,7 @@ SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
         const Lane z = load<double>(work.Zs + c * mp + j);
 #pragma GCC unroll 4
         for (Index r = 0; r < row_block; ++r)
-          in_row[r] = load<double>(work.K + r * mp + j) * (x[r][c] - z) + in_row[r];
+          in_row[r] = load<double>(rows[r].K + j) * (rows[r].x[c] - z) + in_row[r];
       }
       for (Index r = 0; r < row_block; ++r) work.in_rows[r * d + c] = sum<double>(in_row[r]);
     }
@@ -246,11 +282,11 @@ SLIMSVM_INLINE void pull_back(const Workspace& work, Index d, Index mp, Index k,
 
 // The vectors themselves as rows, four from `first` on; zeros after the last.
 SLIMSVM_INLINE void vector_rows(const Workspace& work, Index d, Index m, Index mp, Index first,
-                                const double* (&x)[row_block]) {
+                                Row* rows) {
   for (Index r = 0; r < row_block; ++r) {
     double* row = work.rows + r * d;
     for (Index c = 0; c < d; ++c) row[c] = first + r < m ? work.Zs[c * mp + first + r] : 0.0;
-    x[r] = row;
+    rows[r].x = row;
   }
 }
 
@@ -274,28 +310,29 @@ bool factorise(const double* normal, double jitter, Index m, Index mp, double* L
 // (K' diag(w) K - s s'/W + penalty Kzz) B = K'(w y) - s (w'y)/W. Returns false when stopped.
 bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, Poll poll) {
   const Index n = job.n, d = job.d, m = job.m, k = job.k;
-  const double* x[row_block];
+  Rows in_hand(work, mp, k);
+  Row* rows = in_hand.at;
   double total = 0.0;
   fill(work.normal, m * mp, 0.0);
   fill(work.sums, mp, 0.0);
   fill(work.B, k * mp, 0.0);
   fill(work.b, k, 0.0);
   for (Index first = 0; first < m; first += row_block) {
-    vector_rows(work, d, m, mp, first, x);
-    kernel_rows(work, d, mp, x);
+    vector_rows(work, d, m, mp, first, rows);
+    kernel_rows(work, d, mp, rows);
     for (Index r = 0; r < row_block && first + r < m; ++r)
-      add_scaled(job.penalty[0], work.K + r * mp, work.normal + (first + r) * mp, mp);
+      add_scaled(job.penalty[0], rows[r].K, work.normal + (first + r) * mp, mp);
   }
   for (Index first = 0; first < n; first += row_block) {
     double w[row_block];
     for (Index r = 0; r < row_block; ++r) {
-      x[r] = work.Xs + (first + r < n ? first + r : n - 1) * d;
+      rows[r].x = work.Xs + (first + r < n ? first + r : n - 1) * d;
       w[r] = first + r < n ? job.weights[(first + r) * k] : 0.0;
       total += w[r];
     }
-    kernel_rows(work, d, mp, x);
+    kernel_rows(work, d, mp, rows);
     for (Index r = 0; r < row_block; ++r) {
-      const double* K = work.K + r * mp;
+      const double* K = rows[r].K;
       const double* y = job.Y + (first + r < n ? first + r : n - 1) * k;
       add_scaled(w[r], K, work.sums, mp);
       for (Index o = 0; o < k; ++o) {
@@ -305,11 +342,11 @@ bool solve_coefficients(const RefineJob& job, const Workspace& work, Index mp, P
     }
     for (Index i = 0; i < m; ++i) {
       double a[row_block];
-      for (Index r = 0; r < row_block; ++r) a[r] = w[r] * work.K[r * mp + i];
+      for (Index r = 0; r < row_block; ++r) a[r] = w[r] * rows[r].K[i];
       for (Index j = 0; j <= i; j += width) {
         Lane in = load<double>(work.normal + i * mp + j);
 #pragma GCC unroll 4
-        for (Index r = 0; r < row_block; ++r) in = a[r] * load<double>(work.K + r * mp + j) + in;
+        for (Index r = 0; r < row_block; ++r) in = a[r] * load<double>(rows[r].K + j) + in;
         store<double>(work.normal + i * mp + j, in);
       }
     }
@@ -383,53 +420,72 @@ double evaluate(const RefineJob& job, const Layout& at, const Workspace& work, c
   fill(work.in_Z, d * mp, 0.0);
   fill(g, at.size, 0.0);
 
-  const double* x[row_block];
+  Rows in_hand(work, mp, k);
+  Row* rows = in_hand.at;
   const auto send = [&](double share) SLIMSVM_LAMBDA {
     for (Index o = 0; o < k; ++o)
       for (Index j = 0; j < mp; j += width) {
         Lane in = load<double>(work.in_B + o * mp + j);
 #pragma GCC unroll 4
         for (Index r = 0; r < row_block; ++r)
-          in = work.slope[r * k + o] * load<double>(work.K + r * mp + j) + in;
+          in = rows[r].slope[o] * load<double>(rows[r].K + j) + in;
         store<double>(work.in_B + o * mp + j, in);
       }
-    pull_back<also>(work, d, mp, k, x, share);
+    pull_back<also>(work, d, mp, k, rows, share);
   };
 
   // the squared norm: rows are the vectors themselves; half of it belongs to each argument
   for (Index first = 0; first < m; first += row_block) {
-    vector_rows(work, d, m, mp, first, x);
-    kernel_rows(work, d, mp, x);
+    vector_rows(work, d, m, mp, first, rows);
+    kernel_rows(work, d, mp, rows);
     for (Index r = 0; r < row_block; ++r)
       for (Index o = 0; o < k; ++o) {
         const double b = first + r < m ? work.B[o * mp + first + r] : 0.0;
-        work.slope[r * k + o] = job.penalty[o] * b;
-        value += 0.5 * job.penalty[o] * b * dot(work.K + r * mp, work.B + o * mp, mp);
+        rows[r].slope[o] = job.penalty[o] * b;
+        value += 0.5 * job.penalty[o] * b * dot(rows[r].K, work.B + o * mp, mp);
       }
     send(0.5);
   }
-  for (Index first = 0; first < n; first += row_block) {
-    for (Index r = 0; r < row_block; ++r) x[r] = work.Xs + (first + r < n ? first + r : n - 1) * d;
-    kernel_rows(work, d, mp, x);
-    for (Index r = 0; r < row_block; ++r) {
-      double *f = work.f + r * k, *slope = work.slope + r * k;
-      if (first + r >= n) {
-        fill(slope, k, 0.0);
-        continue;
-      }
-      for (Index o = 0; o < k; ++o) f[o] = dot(work.K + r * mp, work.B + o * mp, mp) + work.b[o];
-      value += row_loss(job, first + r, f, slope);
-      add_scaled(1.0, slope, g + at.intercept, k);
-    }
+
+  // Rows without a slope move nothing: the others wait until there are four of them.
+  Index waiting = 0;
+  const auto send_waiting = [&]() SLIMSVM_LAMBDA {
     send(1.0);
     if constexpr (also == Also::map) {
-      for (Index r = 0; r < row_block && first + r < n; ++r)
+      for (Index r = 0; r < row_block && r < waiting; ++r)
         for (Index c = 0; c < d; ++c) {
-          add_scaled(-2.0 * work.entry * work.in_rows[r * d + c], work.inputs + (first + r) * at.pp,
-                     g + at.map + c * at.pp, at.pp);
+          add_scaled(-2.0 * work.entry * work.in_rows[r * d + c],
+                     work.inputs + rows[r].number * at.pp, g + at.map + c * at.pp, at.pp);
         }
     }
+  };
+  for (Index first = 0; first < n; first += row_block) {
+    Row* now = rows + waiting;
+    for (Index r = 0; r < row_block; ++r) {
+      now[r].number = first + r < n ? first + r : n - 1;
+      now[r].x = work.Xs + now[r].number * d;
+    }
+    kernel_rows(work, d, mp, now);
+    for (Index r = 0; r < row_block && first + r < n; ++r) {
+      Row& row = now[r];
+      for (Index o = 0; o < k; ++o) work.f[o] = dot(row.K, work.B + o * mp, mp) + work.b[o];
+      value += row_loss(job, row.number, work.f, row.slope);
+      bool moves = false;
+      for (Index o = 0; o < k; ++o) moves = moves || row.slope[o] != 0.0;
+      if (!moves) continue;
+      add_scaled(1.0, row.slope, g + at.intercept, k);
+      swap(row, rows[waiting++]);
+    }
+    if (waiting >= row_block) {
+      send_waiting();
+      waiting -= row_block;
+      for (Index r = 0; r < waiting; ++r) swap(rows[r], rows[row_block + r]);
+    }
     if (poll(row_block * (mp * (4 * d + 2 * k + 10) + d * at.pp))) return __builtin_nan("");
+  }
+  if (waiting) {
+    for (Index r = waiting; r < row_block; ++r) fill(rows[r].slope, k, 0.0);
+    send_waiting();
   }
 
   if (job.eliminate) fill(g, at.vectors, 0.0);       // at the best coefficients, but for rounding
