@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import resource
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Lock
@@ -12,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+import slimsvm
 from compact_sets import SETS
 from harness import Record, Split, peak_bytes, published, timed
+from slimsvm import LongFitWarning
 from slimsvm.datasets import load
 
 FOLDER = Path("build") / "scale"
@@ -26,6 +30,25 @@ COVTYPE_TRAINING = 500_000
 N_PARTS, STREAMS = 200, {"covtype_2": 100, "ijcnn1": 100, "mnist": 200}
 # A budget that binds at every number of rows, so that times of models of one size are compared.
 ONE_SIZE = "CompactSVC, 20 vectors"
+# Rows of the generated set for every estimator, in one thread; and what its refusal or announcement advises.
+ROWS = 200_000
+LIMITED: dict[str, Record] = {
+    "EmpiricalFeatureMap": {"max_vectors": 100},
+    "EmpiricalSVC": {"max_vectors": 100},
+    "GreedyLSSVC": {"n_candidates": 146, "max_vectors": 1000},
+    "GreedyLSSVR": {"n_candidates": 146, "max_vectors": 1000},
+    "MatchingPursuitSVC": {"n_candidates": 59},
+    "MatchingPursuitSVR": {"n_candidates": 59},
+    "SparseGreedyGPC": {"tol": 0.0},
+    "SparseGreedyGPR": {"tol": 0.0},
+    "TwoStageLSSVC": {"n_candidates": 300, "n_vectors": 50},
+    "TwoStageLSSVR": {"n_candidates": 300, "n_vectors": 50},
+}
+# `reduce` is given an SVC of so many of the rows.
+REDUCED_ROWS = 3_000
+_AROUND = ("Reduced", "reduce")
+_FITS = [name for name in slimsvm.__all__ if hasattr(getattr(slimsvm, name), "fit")]
+EVERYONE = (*(name for name in _FITS if name not in (*_AROUND, "TableEncoder")), *_AROUND)
 # Blocks of a Dask collection have so many rows.
 BLOCK_ROWS = 50_000
 
@@ -142,13 +165,16 @@ class Measurement:
     def __init__(self) -> None:
         self._clock, self._processor = time.perf_counter(), processor_seconds()
 
-    def of(self, model: Any, X_test: np.ndarray, y_test: np.ndarray) -> Record:
-        """What was measured until now, and how good the model is."""
-        found = {
+    def figures(self) -> Record:
+        return {
             "seconds": time.perf_counter() - self._clock,
             "processor_seconds": processor_seconds() - self._processor,
             "peak_bytes": peak_bytes(),
         }
+
+    def of(self, model: Any, X_test: np.ndarray, y_test: np.ndarray) -> Record:
+        """What was measured until now, and how good the model is."""
+        found = self.figures()
         accuracy = float((np.asarray(model.predict(X_test)) == y_test).mean())
         return found | {"accuracy": accuracy, "vectors": int(getattr(model, "n_vectors_", 0))}
 
@@ -199,6 +225,40 @@ def published_set(name: str, way: str) -> Record:
             model = DaskCompactSVC(**model.get_params()).fit(*parts).to_local()
             return measurement.of(model, X_test, y_test)
     return measurement.of(model, X_test, y_test)
+
+
+def everyone(name: str, parameters: Record) -> Record:
+    """A fit of any estimator on the generated rows: what it took and gave, or the words in which it was refused."""
+    from sklearn.base import is_regressor
+    from sklearn.svm import SVC
+
+    (X, y), (X_test, y_test) = drawn(ROWS, 1), drawn(N_TEST, 0)
+    kind, svc = getattr(slimsvm, name), SVC(C=10.0)
+    parameters = dict(parameters)
+    if name == "Reduced":
+        model = kind(svc)
+    elif name == "reduce":
+        svc.fit(X[:REDUCED_ROWS], y[:REDUCED_ROWS])
+    else:
+        if "random_state" in inspect.signature(kind).parameters:
+            parameters["random_state"] = 0
+        model = kind(**parameters)
+        if is_regressor(model):
+            y, y_test = y.astype(np.float32), y_test.astype(np.float32)
+    measurement = Measurement()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LongFitWarning)
+            model = slimsvm.reduce(svc, X, y) if name == "reduce" else model.fit(X, y)
+        end = "fitted"
+    except (MemoryError, LongFitWarning) as error:
+        end = f"{'refused' if isinstance(error, MemoryError) else 'announced'}: {error}"
+    found = measurement.figures() | {"end": end}
+    if end == "fitted":
+        found["vectors"] = int(getattr(model, "n_vectors_", 0))
+        if hasattr(model, "predict"):
+            found["score"] = float(model.score(X_test, y_test))
+    return found
 
 
 def some_rows(name: str, n: int) -> Record:

@@ -14,6 +14,9 @@ from scale_measures import (
     MOST_VECTORS,
     N_FEATURES,
     N_PARTS,
+    N_TEST,
+    REDUCED_ROWS,
+    ROWS,
     STREAMS,
     THREADS,
 )
@@ -21,7 +24,7 @@ from slimsvm.methods.compact.stream import REPLAYED
 from slimsvm.threads import n_threads
 
 # The cluster of the extrapolation: rows, machines, cores of each, and bytes a second between two machines.
-ROWS, MACHINES, CORES, BANDWIDTH = 10**9, 100, 2, 1.25e9
+ALL_ROWS, MACHINES, CORES, BANDWIDTH = 10**9, 100, 2, 1.25e9
 
 
 def page(journal: Journal) -> list[str]:
@@ -35,6 +38,7 @@ def page(journal: Journal) -> list[str]:
         *_generated([line for line in lines if line["group"] == "generated"]),
         *_published([line for line in lines if line["group"] == "published"]),
         *_growth(lines),
+        *_everyone([line for line in lines if line["group"] == "everyone"]),
         *_streams([line for line in lines if line["group"] == "stream"]),
         *_extrapolated(journal, [line for line in lines if line["group"] == "passes"]),
     ]
@@ -112,6 +116,43 @@ def _growth(lines: list[Record]) -> list[str]:
     ]
 
 
+def _everyone(lines: list[Record]) -> list[str]:
+    """What each estimator does with many rows: fitted, or the first words of its refusal."""
+    rows = []
+    for line in lines:
+        name, parameters = line["what"].removesuffix(")").split("(", 1)
+        end, _, words = line["end"].partition(": ")
+        words = words.removeprefix(f"{name}: ").split("; ")[0]
+        score = f"{line['score']:.3f}" if "score" in line else "-"
+        rows.append(
+            [
+                f"`{name}`", f"`{parameters}`" if parameters else "", f"{end}: {words}" if words else end,
+                f"{line['processor_seconds']:.1f}", _gigabytes(line["peak_bytes"]),
+                *((score, str(line["vectors"] or "-")) if not words else ("-", "-")),
+            ]
+        )  # fmt: skip
+    return [
+        f"## Every estimator on {ROWS:,} rows\n",
+        f"The generated rows from memory, in one thread: with default parameters, and with what a refusal or "
+        f"announcement advises. A fit that likely takes more than ten minutes announces that by a `LongFitWarning`, "
+        f"and was not waited for. Regressors learn the labels as numbers. `Reduced` is around an `SVC`; `reduce` is "
+        f"given an `SVC` of {REDUCED_ROWS:,} of the rows. The score is R² or the share of {N_TEST:,} other rows that "
+        f"are right.\n",
+        *table(
+            [
+                "estimator",
+                "parameters",
+                "what came of it",
+                "seconds of the processor",
+                "memory",
+                "score",
+                "vectors",
+            ],
+            rows,
+        ),
+    ]
+
+
 def _streams(lines: list[Record]) -> list[str]:
     whole = {line["what"].split(",")[0]: line for line in lines if line["what"].endswith("whole")}
     rows = []
@@ -140,7 +181,7 @@ def _extrapolated(journal: Journal, lines: list[Record]) -> list[str]:
     tasks = journal.lines.get(("tasks", "Dask", 0))
     if not lines or tasks is None:
         return []
-    n_blocks, each = ROWS // CHUNK, tasks["seconds_a_block"]
+    n_blocks, each = ALL_ROWS // CHUNK, tasks["seconds_a_block"]
     crossing = math.ceil(math.log2(MACHINES * CORES))
     measured, expected = [], []
     for line in lines:
@@ -158,7 +199,7 @@ def _extrapolated(journal: Journal, lines: list[Record]) -> list[str]:
                     _bytes(to_block), _bytes(largest),
                 ]
             )  # fmt: skip
-            computing = a_row * ROWS / (MACHINES * CORES)
+            computing = a_row * ALL_ROWS / (MACHINES * CORES)
             merging = crossing * (a_merge + largest / BANDWIDTH)
             total += len(its) * (max(computing, n_blocks * each) + merging)
         inside = sum(one["block_seconds"] + one["merge_seconds"] for one in line["passes"])
@@ -177,7 +218,7 @@ def _extrapolated(journal: Journal, lines: list[Record]) -> list[str]:
         *table(
             ["method", "pass", "passes", "a row", "a merge", "sent to a block", "largest result"], measured
         ),
-        f"From that, {ROWS:,} rows on {MACHINES} machines of {CORES} such cores, {n_blocks:,} blocks that stay in "
+        f"From that, {ALL_ROWS:,} rows on {MACHINES} machines of {CORES} such cores, {n_blocks:,} blocks that stay in "
         f"memory, {BANDWIDTH / 1e9:g} GB/s between machines: a pass takes the longer of its computing, spread over all "
         f"cores, and Dask's own {n_blocks:,} tasks, and {crossing} merges that cross machines. The sample is then "
         "fitted on one core of one machine, which does not grow with the number of rows.\n",
