@@ -197,7 +197,7 @@ def why_rounds(journal: Journal, a: list[int], b: list[int]) -> Iterator[str]:
         text += f"At other sigma and C that leave vectors, SSVC_A takes {least} rounds or more. "
     yield (
         text
-        + "[More was tried](../zero-norm-variants.md), and none of it takes SSVC_A to four vectors in three rounds.\n"
+        + "Nothing tried here takes SSVC_A to four vectors in three rounds ([both curves](../zero-norm-variants.md)).\n"
     )
 
 
