@@ -12,8 +12,8 @@ FIRST_CAPACITY = 64
 # A pivot below this many roundings of the diagonal, times the number of rows, is rounding and nothing else.
 PIVOT_ROUNDINGS = 1.0
 # Python hears of Ctrl-C between two calls of LAPACK, never within one. Up to so many rows a matrix is factored in one
-# call, of a third of a second; a larger one in panels of so many columns, which takes about a fifth longer, and no call
-# of it does much more than so many multiplications.
+# call, which is short; a larger one in panels of so many columns, which takes somewhat longer, and no call of it does
+# much more than so many multiplications.
 WHOLE_ROWS = 3072
 PANEL_COLUMNS = 384
 CALL_PRODUCTS = 2e9
