@@ -1,8 +1,8 @@
 """How raw tables become the published sets: one function for each, its docstring the recipe in words.
 
 Rätsch, Onoda and Müller did not say how they made the two-class sets of their benchmark from tables of the UCI
-repository. What is written here was found by comparing the two, and was checked on copies of the raw tables in the KEEL
-repository: every row of the published file comes out, to 1e-6.
+repository. What is written here was found by comparing the two, and was compared row by row with what copies of the raw
+tables in the KEEL repository give.
 
 A table is a list of columns, each an array of text.
 """

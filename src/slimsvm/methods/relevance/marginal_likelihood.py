@@ -63,7 +63,7 @@ def _restarted(
 ) -> SparseBayes:
     """The best of several climbs: the first from nothing, each other from two thirds of the best so far.
 
-    The steps look at one column at a time, so they end in one of many maxima; a few nats apart.
+    The steps look at one column at a time, so they end in one of many maxima.
 
     Parameters
     ----------
