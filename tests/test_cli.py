@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 from sklearn.svm import SVC
 
+import pages
 import slimsvm
 from profiles import in_turns
 from slimsvm import to_libsvm
@@ -29,6 +32,7 @@ from slimsvm.cli import names  # noqa: E402
 from slimsvm.cli.app import MethodName  # noqa: E402
 from slimsvm.cli.main import main  # noqa: E402
 
+PAGE = pages.ROOT / "docs" / "command-line.md"
 FAILURE, USAGE, BAD_DATA, BAD_MODEL, INTERRUPTED = 1, 2, 3, 4, 130
 
 
@@ -127,6 +131,21 @@ def test_what_fit_says(shop, capsys):
     assert said["test_score"] > 0.8
     assert said["vectors"] == slimsvm.load("other.slim").n_vectors_
     assert Path("train.slim").read_bytes() == Path("other.slim").read_bytes()  # the same seed, the same bytes
+
+
+def test_the_console_sessions_of_the_page_are_what_happens():
+    for name, n, seed in (("customers.csv", 600, 14), ("later.csv", 300, 15)):
+        customers(n, seed).rename(columns={"favourite colour": "colour"}).to_csv(name, index=False)
+    sessions = [block.text for block in pages.blocks(PAGE) if block.info == "console"]
+    commands = re.findall(r"^\$ slimsvm (.+)\n((?:[^$].*\n)*)", "".join(sessions), re.MULTILINE)
+    assert len(commands) == 4
+    for command, shown in commands:
+        arguments, _, lines = command.partition(" | head -")
+        with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
+            main(arguments.split())
+        printed = said.getvalue().splitlines(keepends=True)[: int(lines) if lines else None]
+        without_time = re.sub(r"(fitted in +)[\d.]+ s", r"\1… s", "".join(printed))
+        assert pages.same(without_time, shown), f"{command} said\n{without_time}"
 
 
 def test_limits_are_kept(shop, capsys):
