@@ -1,12 +1,17 @@
 """Draw the pictures of the documentation; every number in them is measured here.
 
 Run from anywhere: ``python docs/pictures.py`` (needs the extra ``plot``), with names (``zero-norm``) for some of them
-only. It takes three minutes and writes into ``docs/pictures/``. ``browser`` needs Chromium.
+only. It writes into ``docs/pictures/``, and the numbers that are drawn into ``benchmarks/results/pictures.json``.
+``browser`` needs Chromium.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+import json
+import re
 import runpy
 import shutil
 import subprocess
@@ -60,6 +65,7 @@ from slimsvm.datasets import make_banana, make_ripley
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
+FOUND = ROOT / "benchmarks" / "results" / "pictures.json"
 CLASS_COLOURS = ("#2f6f9f", "#d9822b")  # blue and orange: distinct for colour-blind readers too
 REGION_COLOURS = ("#dbe9f3", "#fae8d3")
 INK = "#22272e"
@@ -75,6 +81,9 @@ at(85, 60, "onpointerdown");
 for (let a = -2.4; a < 1.6; a += 0.1) at(125 + 42 * Math.cos(a), 82 + 42 * Math.sin(a), "onpointermove");
 for (let a = -1.5; a < 2.5; a += 0.1) at(125 + 48 * Math.cos(a), 170 + 46 * Math.sin(a), "onpointermove");
 """
+
+# What is drawn, by the names in the picture: sizes, accuracies in per cent.
+Found = dict[str, Any]
 
 N_TEST = 20_000
 SETS: dict[str, tuple[Callable[..., Any], int]] = {"banana": (make_banana, 400), "ripley": (make_ripley, 250)}
@@ -186,16 +195,23 @@ def plain_axes(axes: Axes, *, title: str = "", across: str = "", up: str = "") -
         spine.set_color(FAINT)
 
 
-def draw_demo(path: Path) -> None:
-    """Run the demonstration, which draws its own picture."""
-    demo.run(path.parent)
+def draw_demo(path: Path) -> Found:
+    """Run the demonstration, which draws its own picture; of its table the first problem is kept."""
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        demo.run(path.parent)
+    print(said.getvalue())
     (path.parent / demo.PICTURE).rename(path)
     (path.parent / demo.REPORT).unlink()
     with_palette(Image.open(path)).save(path, optimize=True)
+    rows = re.findall(r"^  (\w.*?) +([\d.]+) % +([\d,]+) ", said.getvalue(), re.MULTILINE)[:3]
+    return {
+        name: {"vectors": int(n.replace(",", "")), "accuracy": float(accuracy)} for name, accuracy, n in rows
+    }
 
 
-def draw_family(path: Path) -> None:
+def draw_family(path: Path) -> Found:
     """Draw several machines on the same rows, with their size and accuracy."""
+    numbers: Found = {}
     which, models = FAMILIES[path.stem]
     make, n = SETS[which]
     X, y = make(n, random_state=0)
@@ -204,7 +220,9 @@ def draw_family(path: Path) -> None:
     for axes, (name, model) in zip(panels, models.items(), strict=True):
         model.fit(X, y)
         draw_regions(axes, model, X, y)
-        found = f"{len(model.support_vectors_)} vectors, {100 * model.score(X_test, y_test):.1f} % accuracy"
+        n_vectors, accuracy = len(model.support_vectors_), 100 * model.score(X_test, y_test)
+        found = f"{n_vectors} vectors, {accuracy:.1f} % accuracy"
+        numbers[name] = {"vectors": n_vectors, "accuracy": round(accuracy, 2)}
         axes.set_title(name, fontsize=10 if len(name) < 30 else 8.2, family="monospace", color=INK, pad=8)
         axes.set_xlabel(found, fontsize=10.5, color=INK, labelpad=7)
         print(f"{name}: {found}")
@@ -212,9 +230,10 @@ def draw_family(path: Path) -> None:
     figure.text(0.5, 0.03, note, ha="center", fontsize=9, color=GREY)
     figure.subplots_adjust(left=0.01, right=0.99, top=0.91, bottom=0.17, wspace=0.05)
     write_png(figure, path)
+    return numbers
 
 
-def draw_size_score(path: Path) -> None:
+def draw_size_score(path: Path) -> Found:
     """Draw score against size for five methods, with the SVC they are measured by."""
     make, n = SETS["banana"]
     X, y = make(n, random_state=0)
@@ -232,6 +251,10 @@ def draw_size_score(path: Path) -> None:
         print(f"{name}\n{found}")
     display.figure_.set_dpi(100)
     write_png(display.figure_, path)
+    return {
+        name: {"vectors": found.n_vectors.tolist(), "accuracy": (100 * found.scores).round(2).tolist()}
+        for name, found in display.paths.items()
+    }
 
 
 def waves(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -241,7 +264,7 @@ def waves(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return x, np.sinc(x / np.pi) + 0.08 * rng.standard_normal(n)
 
 
-def draw_relevance(path: Path) -> None:
+def draw_relevance(path: Path) -> Found:
     """Draw error bars of a regression, and probabilities of a classifier."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.9), dpi=100)
     x, t = waves(110, 0)
@@ -271,10 +294,15 @@ def draw_relevance(path: Path) -> None:
     figure.tight_layout()
     print(found, classifier.n_vectors_)
     write_png(figure, path)
+    return {
+        "RVR(gamma=0.15)": {"vectors": model.n_vectors_, "rows": len(x)},
+        "RVC(gamma=4)": {"vectors": classifier.n_vectors_, "rows": n},
+    }
 
 
-def draw_pursuit(path: Path) -> None:
+def draw_pursuit(path: Path) -> Found:
     """Draw how matching pursuit adds vectors, and where the Gaussian process stops."""
+    numbers: Found = {}
     x, t = waves(110, 0)
     grid = np.linspace(-11, 11, 400)
     models = {
@@ -291,13 +319,16 @@ def draw_pursuit(path: Path) -> None:
         axes.scatter(x[model.support_], t[model.support_], s=50, facecolors="none", edgecolors=INK)
         error = np.sqrt(np.mean((model.predict(x[:, None]) - t) ** 2))
         plain_axes(axes, title=name, across=f"{model.n_vectors_} of {len(x)} rows, error {error:.3f}")
-        print(name, model.n_vectors_, error)
+        numbers[name] = {"vectors": model.n_vectors_, "rows": len(x), "error": round(float(error), 3)}
+    print(numbers)
     figure.tight_layout()
     write_png(figure, path)
+    return numbers
 
 
-def draw_least_squares(path: Path) -> None:
+def draw_least_squares(path: Path) -> Found:
     """Draw the coefficients of the least-squares machine beside those of the ordinary one."""
+    numbers: Found = {}
     make, n = SETS["banana"]
     X, y = make(n, random_state=0)
     X_test, y_test = make(N_TEST, random_state=1)
@@ -309,15 +340,19 @@ def draw_least_squares(path: Path) -> None:
         sizes = np.sort(np.abs(model.dual_coef_[0]))[::-1]
         axes.bar(np.arange(len(sizes)), sizes, width=1.0, color=CLASS_COLOURS[0])
         axes.set_xlim(0, n)
-        found = f"{name}: {model.n_vectors_} of {n} rows, {100 * model.score(X_test, y_test):.1f} % accuracy"
+        accuracy = 100 * model.score(X_test, y_test)
+        found = f"{name}: {model.n_vectors_} of {n} rows, {accuracy:.1f} % accuracy"
+        numbers[name] = {"vectors": model.n_vectors_, "rows": n, "accuracy": round(accuracy, 2)}
         plain_axes(axes, title=found, across="training rows, by size of coefficient", up="|coefficient|")
         print(found)
     figure.tight_layout()
     write_png(figure, path)
+    return numbers
 
 
-def draw_density(path: Path) -> None:
+def draw_density(path: Path) -> Found:
     """Draw a density with a kernel on every row, and on few."""
+    numbers: Found = {}
     from sklearn.neighbors import KernelDensity
 
     X, _ = make_ripley(1000, random_state=0)
@@ -342,14 +377,17 @@ def draw_density(path: Path) -> None:
         )
         likelihood = model.score_samples(X_test).mean()
         found = f"{len(vectors)} vectors, log-likelihood of new rows {likelihood:.3f}"
+        numbers[name] = {"vectors": len(vectors), "log-likelihood": round(float(likelihood), 3)}
         plain_axes(axes, title=name, across=found)
         print(name, found)
     figure.tight_layout()
     write_png(figure, path)
+    return numbers
 
 
-def draw_few_bytes(path: Path) -> None:
+def draw_few_bytes(path: Path) -> Found:
     """Draw accuracy against bytes for digits, in three number formats, and where the SVC is."""
+    numbers: Found = {}
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
     figure, axes = plt.subplots(figsize=(8.0, 3.8), dpi=100)
@@ -363,6 +401,10 @@ def draw_few_bytes(path: Path) -> None:
             model = CompactSVC(max_bytes=limit, number=number, random_state=0).fit(X, y)
             points.append((stored_bytes(model.expansion_, number), 100 * model.score(X_test, y_test)))
             print(number, limit, *points[-1], model.expansion_)
+        numbers[number] = {
+            "bytes": [size for size, _ in points],
+            "accuracy": [round(score, 2) for _, score in points],
+        }
         axes.plot(
             *zip(*points, strict=True), color=colour, marker=marker, label=f'CompactSVC, number="{number}"'
         )
@@ -379,11 +421,13 @@ def draw_few_bytes(path: Path) -> None:
     axes.axvline(4096, color=FAINT, linewidth=1.2)
     axes.set_ylim(80, 100)
     figure.tight_layout()
-    print("SVC", size, score)
+    numbers["SVC"] = {"bytes": size, "kB": round(size / 1024), "accuracy": round(score, 2)}
+    print(numbers)
     write_png(figure, path)
+    return numbers
 
 
-def draw_imbalanced(path: Path) -> None:
+def draw_imbalanced(path: Path) -> Found:
     """Draw what the probabilities of a model with a rare class are worth, and what thresholds find."""
     X, y = make_classification(
         8000,
@@ -420,9 +464,10 @@ def draw_imbalanced(path: Path) -> None:
     plain_axes(right, title="CompactSVC(): what a threshold finds", across="threshold on predict_proba")
     figure.tight_layout()
     write_png(figure, path)
+    return {"rows": {"to learn from": len(y), "rare among them": int(y.sum())}}
 
 
-def draw_text(path: Path) -> None:
+def draw_text(path: Path) -> Found:
     """Draw texts in the plane that a projection of rank two learns."""
     found: dict[str, Any] = {}
     page = (Path(__file__).parent / "sparse-text.md").read_text()
@@ -447,14 +492,15 @@ def draw_text(path: Path) -> None:
     axes.set(xticks=[], yticks=[])
     figure.tight_layout()
     write_png(figure, path)
+    return {"new texts": len(about), "words": rows.shape[1], "vectors": f.n_vectors}
 
 
-def draw_browser(path: Path) -> None:
+def draw_browser(path: Path) -> Found:
     """Take a picture of the page that reads digits, with a digit drawn in it."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         print(f"{path.name} stays as it is: no Chromium here to take a picture of the page")
-        return
+        return {}
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "digits.html"
         sys.argv = ["web_page.py", "--output", str(page)]
@@ -465,24 +511,28 @@ def draw_browser(path: Path) -> None:
         options = ["--window-size=640,430", "--virtual-time-budget=3000", f"--screenshot={path}"]
         subprocess.run([*command, *options, page.as_uri()], check=True, capture_output=True, timeout=120)
     with_palette(Image.open(path)).save(path, optimize=True)
+    return {}
 
 
-def draw_which_method(path: Path) -> None:
+def draw_which_method(path: Path) -> Found:
     """Draw the chart that leads to an estimator."""
     write_png(chart(), path)
+    return {}
 
 
-def draw_features(path: Path) -> None:
+def draw_features(path: Path) -> Found:
     """Draw which features of the wines matter to a model with a width per feature."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = CompactSVC(metric="per_feature", random_state=0).fit(X, y)
     display = RelevanceDisplay.from_estimator(model, X, max_features=8)
-    print(f"wine: {model.n_vectors_} vectors, {display.relevance.round(3)}")
+    shares = {name: round(100 * share) for name, share in zip(X.columns, display.relevance, strict=True)}
+    print(f"wine: {model.n_vectors_} vectors, {shares}")
     display.figure_.set_dpi(100)
     write_png(display.figure_, path)
+    return {"vectors": model.n_vectors_, "shares in per cent": shares}
 
 
-def draw_vectors(path: Path) -> None:
+def draw_vectors(path: Path) -> Found:
     """Draw the vectors of a model of the digits, and which pixels matter to it."""
     X, y = load_digits(return_X_y=True)
     model = CompactSVC(metric="linear", rank=16, max_vectors=20, random_state=0).fit(X, y)
@@ -494,9 +544,10 @@ def draw_vectors(path: Path) -> None:
     right.set_title("which pixels matter", fontsize="medium", color=INK, loc="left")
     print(f"digits: {model.n_vectors_} vectors")
     write_png(figure, path)
+    return {"vectors": model.n_vectors_}
 
 
-def draw_zero_norm_variants(path: Path) -> None:
+def draw_zero_norm_variants(path: Path) -> Found:
     """Draw a curve on few rows, and how large the coefficients are for each norm."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.9), dpi=100, layout="constrained")
     rng = np.random.default_rng(0)
@@ -508,6 +559,9 @@ def draw_zero_norm_variants(path: Path) -> None:
     left.scatter(x, t, s=6, color=INK, linewidths=0)
     left.scatter(x[model.support_], t[model.support_], s=50, facecolors="none", edgecolors=INK)
     plain_axes(left, title=f"ZeroNormSVR(C=50, epsilon=0.05, gamma=0.2): {model.n_vectors_} of 200 rows")
+    numbers: Found = {
+        "ZeroNormSVR(C=50, epsilon=0.05, gamma=0.2)": {"vectors": model.n_vectors_, "rows": len(x)}
+    }
     X, y = make_ripley(250, random_state=0)
     for p, style in ((0, "o-"), (1, "s-"), (1.25, "-"), (1.5, "--"), (2, ":")):
         classifier = ZeroNormSVC(gamma=2, p=p).fit(X, y)
@@ -515,14 +569,24 @@ def draw_zero_norm_variants(path: Path) -> None:
         right.loglog(
             1 + np.arange(len(sizes)), sizes, style, markersize=4, label=f"p={p}: {len(sizes)} vectors"
         )
+        numbers[f"ZeroNormSVC(gamma=2, p={p})"] = {"vectors": len(sizes), "rows": len(X)}
     plain_axes(right, title="ZeroNormSVC(gamma=2, p=p)", across="rank", up="size of the coefficient")
     right.set_ylim(1e-3, 10)
     right.legend(frameon=False, fontsize=9)
-    print(model.n_vectors_, "of 200 rows")
+    print(numbers)
     write_png(figure, path)
+    return numbers
 
 
-DRAWN: dict[str, Callable[[Path], None]] = {
+def keep(name: str, found: Found) -> None:
+    """Keep the numbers of a picture beside those of the others."""
+    kept = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
+    kept[name] = found
+    ordered = {each: kept[each] for each in DRAWN if kept.get(each)}
+    FOUND.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+DRAWN: dict[str, Callable[[Path], Found]] = {
     "demo": draw_demo,
     "size-score": draw_size_score,
     "which-method": draw_which_method,
@@ -547,4 +611,4 @@ if __name__ == "__main__":
     )
     PICTURES.mkdir(exist_ok=True)
     for name in parser.parse_args().names:
-        DRAWN[name](PICTURES / f"{name}.png")
+        keep(name, DRAWN[name](PICTURES / f"{name}.png"))
