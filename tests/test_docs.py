@@ -134,7 +134,7 @@ def test_the_figures_of_the_landing_page_are_those_of_the_readme():
         text[text.index("| means over the sets") : text.index("Times and speeds are relative")]
         for text in ((DOCS / "index.md").read_text(), (pages.ROOT / "README.md").read_text())
     ]
-    assert tables[0] == tables[1]  # and those are compared with what was measured, in test_pages.py
+    assert tables[0] == tables[1]  # and those are compared with what was measured, in test_figures.py
 
 
 def test_llms_lists_every_page_and_every_public_name():

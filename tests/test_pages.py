@@ -97,15 +97,6 @@ def test_the_readme_names_every_estimator_and_its_room():
             assert any(f"`{name}`" in row and room in row for row in rows), name
 
 
-def test_the_figures_of_the_readme_are_measured_ones():
-    text = (pages.ROOT / "README.md").read_text()
-    table = text[text.index("| means over the sets") : text.index("Times and speeds are relative")]
-    measured = pages.NUMBER.findall((pages.ROOT / "benchmarks" / "results" / "compact.md").read_text())
-    figures = pages.NUMBER.findall(table)
-    assert len(figures) >= 15
-    assert all(any(number.startswith(figure) for number in measured) for figure in figures)
-
-
 # Add a selection rule, add a solver: the test files the pages show, with the laws they inherit
 
 TestFarthest = from_page(RULE, "test_farthest").TestFarthest
