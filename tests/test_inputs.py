@@ -234,6 +234,8 @@ def test_bad_inputs_get_a_sentence():
         inputs(np.zeros((3, 3)))
     with pytest.raises(ValueError, match=r"outside 0 .. 1"):
         Inputs(2, columns=(Column(2),))
+    with pytest.raises(ValueError, match=r"column 'b' is of numbers and of categories at once"):
+        Inputs(2, ("a", "b"), (Column(0), Column(1, "x"), Column(1)))
     with pytest.raises(ValueError, match=r"must be finite"):
         Column(0, scale=np.inf)
 

@@ -93,7 +93,7 @@ ONE_IN = 10_000
 
 @others
 def test_no_set_trains_better_models_than_another(isa, tmp_path):
-    """Over draws of the rows: the errors do not differ on average, and by less than those of other draws do."""
+    """Over draws of the rows: the errors do not differ on average, and by no more than those of two draws do."""
     if not HARD:
         pytest.skip("takes minutes; SLIMSVM_HARD=1, or make hard, runs it")
     with warnings.catch_warnings():
@@ -105,6 +105,8 @@ def test_no_set_trains_better_models_than_another(isa, tmp_path):
         difference = there[name] - here[name]
         error = difference.std(ddof=1) / np.sqrt(checks.DRAWS)
         assert abs(difference.mean()) <= far * error, f"{name}: {difference}"
-        assert np.sqrt(np.mean(difference**2)) <= here[name].std(ddof=1), (
+        # two independent errors differ by the root of two deviations of one
+        deviation = np.sqrt((here[name].var(ddof=1) + there[name].var(ddof=1)) / 2)
+        assert np.sqrt(np.mean(difference**2)) <= np.sqrt(2.0) * deviation, (
             f"{name}: {difference}, {here[name]}"
         )

@@ -218,7 +218,9 @@ def test_the_command_line(method, tmp_path):
         rest = process.communicate(timeout=120)[1]
         assert "Traceback" not in rest
         made = tmp_path / "model.slim"
-        assert process.returncode in ((INTERRUPTED, 0) if made.exists() else (INTERRUPTED,)), rest
+        # once the file is there, the signal may also meet the last steps of Python itself; shells call that 130 too
+        ended = (INTERRUPTED, 0, -signal.SIGINT) if made.exists() else (INTERRUPTED,)
+        assert process.returncode in ended, rest
         if made.exists():
             slimsvm.load(made)
             made.unlink()

@@ -39,6 +39,11 @@ def test_a_system_of_the_interior_point_without_an_answer():
     assert random_cases.attack(413103) == random_cases.Found("fitted")
 
 
+def test_rows_on_the_border_of_several_classes_have_one_label_alone_and_among_others():
+    """Outputs of a linear program are -1 for all classes there, up to the last digit."""
+    assert random_cases.attack(807) == random_cases.Found("fitted")
+
+
 def test_a_map_that_has_shrunk_to_nothing_is_placed_anew():
     """Distances that underflowed made it infinite."""
     assert random_cases.attack(416260) == random_cases.Found("fitted")

@@ -114,12 +114,13 @@ def test_the_encoder_gives_tables(library):
     )
 
 
-@pytest.mark.parametrize("switched", ["0", "1"] if HARD else ["0"])
+@pytest.mark.parametrize("switched", [False, True] if HARD else [False])
 def test_with_and_without_array_interfaces_of_scipy(switched):
     """SciPy looks at SCIPY_ARRAY_API when it is imported: another process asks. This suite sets it, users do not."""
+    environment = {name: value for name, value in os.environ.items() if name != "SCIPY_ARRAY_API"}
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("variants.py")), "1" if HARD else str(2 * STRIDE)],
-        env={**os.environ, "SCIPY_ARRAY_API": switched},
+        env=environment | ({"SCIPY_ARRAY_API": "1"} if switched else {}),
         capture_output=True,
         text=True,
         check=False,

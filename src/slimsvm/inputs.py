@@ -99,7 +99,18 @@ class Inputs:
         sources += [source for source, _ in (*self.allowed, *self.fill)]
         if sources and not 0 <= min(sources) <= max(sources) < self.n_features:
             raise ValueError(f"columns come from outside 0 .. {self.n_features - 1}.")
+        self._check_kinds()
         self._check_fill()
+
+    def _check_kinds(self) -> None:
+        """Refuse a column that is read both as a number and as a category."""
+        kinds = dict[int, bool]()
+        for column in self.columns or ():
+            of_categories = column.category is not None
+            if kinds.setdefault(column.source, of_categories) != of_categories:
+                raise ValueError(
+                    f"column {self.name_of(column.source)} is of numbers and of categories at once."
+                )
 
     def _check_fill(self) -> None:
         """Refuse what a column cannot have."""

@@ -63,7 +63,7 @@ class TwoStageLSSVC(KernelClassifier):
     <support>
     <classes>
     n_iter_ : int
-        Rounds of the second stage.
+        Rounds of the second stage; with ``refine=False`` the steps of the first.
     forward_loss_ : array of shape (n_steps,)
         Weighted sum of squares after each step of the forward stage.
     loss_ : float
@@ -170,7 +170,7 @@ class TwoStageLSSVR(KernelRegressor):
     <vectors>
     <support>
     n_iter_ : int
-        Rounds of the second stage.
+        Rounds of the second stage; with ``refine=False`` the steps of the first.
     forward_loss_ : array of shape (n_steps,)
         Weighted sum of squares after each step of the forward stage.
     loss_ : float

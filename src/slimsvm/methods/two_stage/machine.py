@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from ...kernels import Kernel
+from ...kernels import Kernel, Precomputed
 from ...limits import DENSE_LIMIT_BYTES, FEW_VECTORS, check_memory
 from ...problem import KernelGram
 from ...progress import tell
@@ -17,7 +18,7 @@ from ...rows import Array
 from ...training import Trained, TrainingSet, held_out_score
 from ...words import count
 from ..base import Run
-from .selection import TwoStage, press
+from .selection import DEPENDENT, TwoStage, press
 
 # "loo" and "cv" try no more vectors than this, and "loo" ends earlier when its error has not fallen for the
 # larger of these steps and this share of the steps so far.
@@ -38,6 +39,13 @@ def dictionary(gram: KernelGram, candidates: Array, rows: Array, weight: Array) 
     D += 1.0
     D *= np.sqrt(weight)
     return D
+
+
+def dependent(gram: KernelGram) -> float:
+    """What is left of a column that the others make up, as a share of it: half the digits of given float32 values."""
+    if isinstance(gram.kernel, Precomputed) and gram.X.dtype == np.float32:
+        return math.sqrt(np.finfo(np.float32).eps)
+    return DEPENDENT
 
 
 def forward(selection: TwoStage, n_steps: int) -> Array:
@@ -78,7 +86,8 @@ def size_by_folds(
         own = np.intersect1d(candidates, train)
         root = np.sqrt(data.weight[train])[:, None]
         shift = np.zeros(data.Y.shape[1]) if data.classify else data.mean
-        selection = TwoStage(dictionary(gram, own, train, data.weight[train]), (data.Y[train] - shift) * root)
+        columns = dictionary(gram, own, train, data.weight[train])
+        selection = TwoStage(columns, (data.Y[train] - shift) * root, dependent(gram))
         forward(selection, min(MOST_VECTORS_TRIED, len(own)))
         R, Z = selection.triangle()
         basis = linalg.solve_triangular(
@@ -112,13 +121,15 @@ def train(model: Any, data: TrainingSet, kernel: Kernel, run: Run) -> Trained:
     if size is None and model.choose_by == "cv":
         size, extras["cv_scores_"] = size_by_folds(gram, data, candidates, model.n_folds, rng)
     if size is None:
-        trial = TwoStage(dictionary(gram, candidates, everything, data.weight), targets)
+        trial = TwoStage(dictionary(gram, candidates, everything, data.weight), targets, dependent(gram))
         size, extras["press_"] = size_by_press(trial, most)
         del trial
-    selection = TwoStage(dictionary(gram, candidates, everything, data.weight), targets)
+    selection = TwoStage(dictionary(gram, candidates, everything, data.weight), targets, dependent(gram))
     extras["forward_loss_"] = forward(selection, min(size, len(candidates)))
     run.say(f"forward: {count(len(selection.chosen), 'vector')}, sum of squares {selection.loss:.6g}")
-    n_iter = second_stage(selection, model.max_iter, run.name) if model.refine and selection.chosen else 0
+    n_iter = len(extras["forward_loss_"])
+    if model.refine and selection.chosen:
+        n_iter = second_stage(selection, model.max_iter, run.name)
     extras["loss_"] = selection.loss
     run.say(f"exchanged: sum of squares {selection.loss:.6g}")
     chosen = candidates[selection.chosen]

@@ -54,10 +54,13 @@ class TwoStage:
         The dictionary, one column in each row; it is overwritten.
     Y : array of shape (n, k)
         Targets.
+    dependent : float
+        A column whose norm has fallen below this share of the original depends on the others.
     """
 
-    def __init__(self, columns: Array, Y: Array) -> None:
+    def __init__(self, columns: Array, Y: Array, dependent: float = DEPENDENT) -> None:
         p, n = columns.shape
+        self._dependent = dependent
         self._T = columns  # the dictionary with the basis `_base` removed
         self._base = (np.empty((0, n)), np.empty((0, p)))  # Q and V at the last cleaning
         self._Q, self._V = GrowingRows(n), GrowingRows(p)
@@ -129,7 +132,7 @@ class TwoStage:
 
     def _gains(self, norms: Array, products: Array) -> Array:  # (p,)
         """Fall of the loss if a column is added; -1 where it cannot be."""
-        usable = self._free & (norms > DEPENDENT**2 * self._original)
+        usable = self._free & (norms > self._dependent**2 * self._original)
         squares = np.einsum("ij,ij->i", products, products)
         return np.divide(squares, norms, out=np.full_like(norms, -1.0), where=usable)
 

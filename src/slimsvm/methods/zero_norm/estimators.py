@@ -109,6 +109,7 @@ class ZeroNormSVC(KernelClassifier):
     (True, True)
     """
 
+    _half_digits = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelClassifier._parameter_constraints,
         **CONSTRAINTS,
