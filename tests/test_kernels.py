@@ -191,6 +191,11 @@ def test_precomputed_values_are_picked_by_column():
     np.testing.assert_array_equal(kernel.expand(K, columns, coef, np.array([5.0])), K[:, [2, 0]] @ coef + 5.0)
     np.testing.assert_array_equal(kernel.diag(K[:, :3]), [0, 5, 10])
     assert kernel(K.astype(np.float32), columns).dtype == np.float32
+    # 2^30 + 1 has more digits than float32
+    fine = np.array([[2.0**30 + 1.0], [-(2.0**30)]])
+    K = np.ones((3, 4), dtype=np.float32)
+    np.testing.assert_array_equal(kernel.expand(K, columns, fine), np.ones((3, 1)))
+    assert kernel.expand(K, columns, coef.astype(np.float32)).dtype == np.float32
     with pytest.raises(ValueError, match="X must have one column for each training row; it has 4"):
         kernel(K, np.array([[4]]))
 

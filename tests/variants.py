@@ -45,8 +45,7 @@ WITH: dict[tuple[str, str, Any], dict[str, Any]] = {
 REFUSED = {
     (name, "sigmoid", ("solver", "smo")): "needs a positive definite kernel" for name in ("LSSVC", "LSSVR")
 }
-# Checks of accuracy need room: with the few vectors of the other tests no model is good. Not on the kernel matrices
-# they give, of low rank in float32: there a model of more vectors is noise, and only GreedyLSSVC needs them.
+# Checks of accuracy need room: with the few vectors of the other tests no model is good.
 ACCURACY = ("check_classifiers_train", "check_regressors_train")
 ROOM = {"max_vectors": 150, "n_vectors": 150}
 # Checks that cast rows to integers.
@@ -137,10 +136,8 @@ def checks(estimator: Any, *, routing: bool = False) -> list[tuple[str, Callable
         name = getattr(check, "func", check).__name__
         if cannot_apply(estimator, name, routing=routing):
             continue
-        parameters = checked.get_params(deep=False)
-        if name in ACCURACY and (
-            parameters.get("kernel") != "precomputed" or "Greedy" in type(checked).__name__
-        ):
+        if name in ACCURACY:
+            parameters = checked.get_params(deep=False)
             room = {name: most for name, most in ROOM.items() if parameters.get(name) is not None}
             checked = clone(checked).set_params(**room)
         found.append((name, lambda checked=checked, check=check: check(checked)))

@@ -101,4 +101,6 @@ class Precomputed:
         self, X: Any, Z: Any, coef: Array, intercept: Array | None = None, *, n_threads: int = 1
     ) -> Array:
         X = as_rows(X)
-        return expand_in_blocks(self, X, Z, np.asarray(coef, dtype=X.dtype), intercept)
+        # values in float32 take no digits from coefficients that have more
+        coef = np.asarray(coef, dtype=np.result_type(X.dtype, coef))
+        return expand_in_blocks(self, X, Z, coef, intercept)
