@@ -167,7 +167,7 @@ def _streams(lines: list[Record]) -> list[str]:
     return [
         f"## partial_fit, {N_PARTS} parts\n",
         f"The most vectors: {budgets}. `whole` is a fit on all rows; points beside it. The model is searched for anew "
-        "each time the rows have grown so many times: fourfold by now, twofold when some of these were run. Memory "
+        "each time the rows have grown so many times. Memory "
         f"grows until the sample is full, with {REPLAYED.rows:,} rows or {REPLAYED.bytes / 2**20:g} MiB.\n",
         *table(["set, order", "searched at", *FIGURES, "points", "memory after half"], rows),
     ]

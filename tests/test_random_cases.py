@@ -55,6 +55,27 @@ def test_coefficients_of_smo_that_are_beyond_all_numbers_are_refused():
         LSSVC(**given.chosen).fit(given.rows, given.y)
 
 
+@pytest.mark.parametrize("number", [600544, 603460, 618121])
+def test_coefficients_of_smo_that_are_not_numbers_are_refused_in_the_same_words(number):
+    given = random_cases.trial(number)
+    with pytest.raises(ValueError, match=r"solver='smo' has gone beyond all numbers.*use solver='cholesky'"):
+        LSSVC(**given.chosen).fit(given.rows, given.y, sample_weight=given.weight)
+
+
+@pytest.mark.parametrize("number", [604935, 612766, 613224])
+def test_the_decay_of_a_map_that_is_nearly_nothing_is_a_number(number):
+    assert random_cases.attack(number) == random_cases.Found("fitted")
+
+
+def test_the_middle_of_rows_of_the_largest_numbers_is_one():
+    assert random_cases.attack(612684) == random_cases.Found("fitted")
+
+
+def test_noise_beside_weights_of_nothing_has_a_precision():
+    """That of the targets became zero, and its logarithm infinite."""
+    assert random_cases.attack(602926) == random_cases.Found("fitted")
+
+
 def test_a_case_is_known_by_its_number():
     one, same, other = (random_cases.trial(number) for number in (31, 31, 31 + len(random_cases.ours)))
     assert one.about == same.about

@@ -45,6 +45,8 @@ TOLD = 20
 MEMORY = 10
 # Squared distance of a row to its nearest vector at the start, in units of the kernel's width: the median.
 FIRST_DISTANCE = 0.25
+# The decay of a map that is nearly nothing is no larger than this, so that it is a number.
+LARGEST_DECAY = 1e300
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,8 @@ def refine_map_whole(
         return refine_map_by_products(model, wide, max_iter=max_iter, tol=tol)
     n, k = problem.Y.shape
     # sums over the rows instead of means: the first step then has the length of one unit
-    square = max(float(np.square(model.matrix).sum()), np.finfo(np.float64).tiny)
-    decay = n * problem.terms.decay / square
+    decay = n * problem.terms.decay
+    decay /= max(float(np.square(model.matrix).sum()), decay / LARGEST_DECAY)
     parts = _core.refine_map(
         wide.X, np.ascontiguousarray(wide.Y), wide.weights, np.full(k, 2.0 * n * wide.terms.penalty), *known,
         np.ascontiguousarray(model.matrix), decay, np.ascontiguousarray(model.vectors),

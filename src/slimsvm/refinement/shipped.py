@@ -39,7 +39,7 @@ def shipped(
     penalty : float
         On half the squared norm, beside the sum of the weighted losses: where the tries begin.
     """
-    middle = None if data.precomputed else np.asarray(data.weight @ data.X / data.weight.sum()).ravel()
+    middle = None if data.precomputed else _mean(data)
     f = rounded_geometry(expansion, number, middle=middle)
     if BITS[number] >= BITS["float32"]:
         return rounded(f, number, middle=middle).expansion
@@ -75,3 +75,11 @@ def shipped(
             best, least = tried, value
         penalty *= STRONGER
     return best
+
+
+def _mean(data: TrainingSet) -> Array:  # (d,)
+    """The weighted mean of the rows, also of the largest numbers there are."""
+    with np.errstate(over="ignore"):
+        mean = np.asarray((data.weight / data.weight.sum()) @ data.X).ravel()
+    largest = np.finfo(data.X.dtype).max
+    return np.clip(mean, -largest, largest)

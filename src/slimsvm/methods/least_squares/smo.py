@@ -86,7 +86,7 @@ def solve_smo(problem: Problem, *, tol: float, max_iter: int | None, rng: np.ran
         y = np.append(problem.y[:, output], np.zeros(extra))
         size = max(float(np.abs(y - y.mean()).max()), np.finfo(np.float64).tiny)
         found, error, n_iter = solve(y, tol * size, limit)
-        if not np.isfinite(error).all():
+        if not (np.isfinite(error).all() and np.isfinite(found).all()):
             raise ValueError(
                 "solver='smo' has gone beyond all numbers: the kernel values on these rows are so large that nothing "
                 "is left of 1/C beside them; scale the rows, choose a smaller gamma, or use solver='cholesky'."

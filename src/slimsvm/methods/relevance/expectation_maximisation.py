@@ -125,8 +125,10 @@ def _from_start(
         if gaussian and variance > 0:
             determined = float((1.0 - precision * diagonal).sum())
             old = beta
-            noise = (error + determined / beta) / n
+            with np.errstate(over="ignore"):
+                noise = (error + determined / beta) / n
             beta = min(1.0 / max(noise, np.finfo(float).tiny), LARGEST_PRECISION / variance)
+            beta = max(beta, np.finfo(float).tiny)  # beside weights of nothing there is no limit to the noise
             moved = max(moved, abs(np.log(beta / old)))
         if not useful.all():
             gained = n_iter
