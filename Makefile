@@ -86,7 +86,7 @@ test-oldest:
 	test -x $(OLDEST)/bin/python || $(CREATE) $(OLDEST)
 	$(PYTHON) tests/oldest.py > build/oldest.txt
 	$(call INSTALL,$(OLDEST)) ".[test]" --constraint build/oldest.txt --config-settings=build-dir=build/oldest
-	cd $(OLDEST) && bin/python -m pytest -q -n 2 -p no:cacheprovider -W ignore::DeprecationWarning \
+	cd $(OLDEST) && PYTHONPATH=../.. bin/python -m pytest -q -n 2 -p no:cacheprovider -W ignore::DeprecationWarning \
 	  --rootdir ../.. -c ../../pyproject.toml ../../tests
 
 # Random data and parameters for every estimator, 30 ms each; goes on where it was (build/random_cases.jsonl), and
@@ -150,12 +150,13 @@ interruption: $(VENV)/installed-test
 	$(BIN)/python benchmarks/interruption.py
 
 # The whole test suite with the core built under the address and undefined-behaviour sanitizers. The
-# sanitizer's library must be loaded before Python; leaks are Python's own and not looked for.
+# sanitizer's library must be loaded before Python; leaks are Python's own and not looked for. Dask's workers must find
+# the tests, as they do where `make test` starts them.
 asan:
 	test -x $(SANITIZED)/bin/python || $(CREATE) $(SANITIZED)
 	$(call INSTALL,$(SANITIZED)) ".[test]" --config-settings=cmake.define.SLIMSVM_SANITIZE=ON \
 	  --config-settings=build-dir=build/asan
-	cd $(SANITIZED) && LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
+	cd $(SANITIZED) && PYTHONPATH=../.. LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 SLIMSVM_SANITIZED=1 bin/python -m pytest -q -n 2 -p no:cacheprovider \
 	  --rootdir ../.. -c ../../pyproject.toml $(ASAN_TESTS:%=../../%)
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from slimsvm import rows
-from slimsvm.rows import as_rows, block_slices, distinct_rows, scale_columns, squared_norms
+from slimsvm import KernelExpansion, rows
+from slimsvm.kernels import RBF
+from slimsvm.rows import as_rows, block_slices, distinct_rows, frozen, scale_columns, squared_norms
 
 
 @st.composite
@@ -107,3 +108,17 @@ def test_every_sparse_format_of_the_same_values_is_the_same():
         for name in ("data", "indices", "indptr"):
             np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
     assert wide.indices.dtype == np.int64
+
+
+def test_rows_that_begin_at_any_byte_are_copied_to_where_the_core_may_read_them():
+    X = np.arange(12.0).reshape(4, 3)
+    odd = np.frombuffer(b"x" + X.tobytes(), dtype=np.float64, offset=1).reshape(X.shape)
+    assert not odd.flags.aligned
+    for found in (as_rows(odd), frozen(odd)):
+        assert found.flags.aligned
+        np.testing.assert_array_equal(found, X)
+    expansion = KernelExpansion(RBF(0.3), odd, odd[:, :1], np.zeros(1))
+    assert expansion.vectors.flags.aligned
+    assert expansion.coef.flags.aligned
+    assert expansion.plain_outputs(odd) is None
+    np.testing.assert_array_equal(expansion(odd), expansion(X))

@@ -196,6 +196,7 @@ class KernelExpansion:
         if (
             X.dtype != coef.dtype
             or not X.flags.c_contiguous
+            or not X.flags.aligned
             or X.shape[1] != self.n_features
             or X.shape[0] == 0
         ):

@@ -83,7 +83,7 @@ class Projection:
                 image = np.asarray(X.astype(np.float64) @ wide.T)
                 known = X.data
             else:
-                rows = np.ascontiguousarray(X, dtype=np.float64)
+                rows = np.require(X, np.float64, ("C", "A"))
                 image = _core.gram("linear", 1.0, 0.0, 1, _NO_WIDTHS, rows, wide, n_threads)
                 known = rows
             image = image - self.shift

@@ -29,9 +29,9 @@ _PROJECTION_SEED = 20080601
 
 
 def frozen(array: Any) -> Any:
-    """The array as one that cannot be written to; a copy where somebody else could write to it."""
+    """The array as one that cannot be written to; a copy where somebody else could, or where it begins at any byte."""
     parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
-    if any(part.flags.writeable for part in parts):
+    if any(part.flags.writeable or not part.flags.aligned for part in parts):
         array = array.copy()
         parts = (array.data, array.indices, array.indptr) if sparse.issparse(array) else (array,)
     for part in parts:
@@ -41,6 +41,8 @@ def frozen(array: Any) -> Any:
 
 def as_rows(X: Any, name: str = "X") -> Rows:
     """Return X as C-contiguous float32 or float64, or as `csr_array` of these; other types become float64.
+
+    Numbers lie where the core may read them: an array out of a message may begin at any byte, and is copied.
 
     Every sparse format of the same values becomes the same arrays: sorted columns, none twice, and 32-bit indices
     where they suffice, as LIBSVM wants them.
@@ -52,13 +54,13 @@ def as_rows(X: Any, name: str = "X") -> Rows:
         X = X.astype(np.float64)
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions (rows and features), got {X.ndim}.")
-    return np.ascontiguousarray(X)
+    return np.require(X, requirements=("C", "A"))
 
 
 def _as_csr(X: Any) -> Rows:
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     rows = sparse.csr_array(X.tocsr(), dtype=dtype)
-    if not rows.has_canonical_format:
+    if not rows.has_canonical_format or not rows.data.flags.aligned:
         rows = rows.copy()  # the caller's arrays stay as they are
         rows.sum_duplicates()
     small = max(*rows.shape, rows.nnz) <= np.iinfo(np.int32).max

@@ -95,10 +95,10 @@ class _CoreKernel:
         self, X: Any, Z: Any, coef: Array, intercept: Array | None = None, *, n_threads: int = 1
     ) -> Array:
         X, Z = self._sides(X, Z)
-        coef = np.ascontiguousarray(coef, dtype=X.dtype)
+        coef = np.require(coef, X.dtype, ("C", "A"))
         if intercept is None:
             intercept = np.zeros(coef.shape[1])
-        intercept = np.ascontiguousarray(intercept, dtype=X.dtype)
+        intercept = np.require(intercept, X.dtype, ("C", "A"))
         vectors = _dense_vectors(Z)
         if vectors is None:
             out = self._outputs(X, Z, coef, intercept, n_threads)
