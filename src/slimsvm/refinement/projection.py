@@ -207,12 +207,14 @@ def refine_map_whole(
     # sums over the rows instead of means: the first step then has the length of one unit
     decay = n * problem.terms.decay
     decay /= max(float(np.square(model.matrix).sum()), decay / LARGEST_DECAY)
+    starts = (model.matrix, model.vectors, model.coef, model.intercept, _factor(model.vectors))
+    X, Y, weights, matrix, vectors, coef, intercept, factor = (
+        np.require(array, np.float64, ("C", "A")) for array in (wide.X, wide.Y, wide.weights, *starts)
+    )
+    penalty = np.full(k, 2.0 * n * wide.terms.penalty)
     parts = _core.refine_map(
-        wide.X, np.ascontiguousarray(wide.Y), wide.weights, np.full(k, 2.0 * n * wide.terms.penalty), *known,
-        np.ascontiguousarray(model.matrix), decay, np.ascontiguousarray(model.vectors),
-        np.ascontiguousarray(model.coef), model.intercept, np.ascontiguousarray(_factor(model.vectors)),
-        max_iter, tol, MEMORY,
-    )  # fmt: skip
+        X, Y, weights, penalty, *known, matrix, decay, vectors, coef, intercept, factor, max_iter, tol, MEMORY
+    )
     return ProjectedModel(*parts[:4])
 
 

@@ -90,9 +90,10 @@ def size_by_folds(
         selection = TwoStage(columns, (data.Y[train] - shift) * root, dependent(gram))
         forward(selection, min(MOST_VECTORS_TRIED, len(own)))
         R, Z = selection.triangle()
-        basis = linalg.solve_triangular(
-            R, gram.block(own[selection.chosen], fold) + 1.0, trans="T", check_finite=False
-        )  # (m, len(fold)): the orthonormal basis, continued to the fold
+        basis = gram.block(own[selection.chosen], fold) + 1.0
+        if len(R):  # old versions of SciPy refuse nothing
+            basis = linalg.solve_triangular(R, basis, trans="T", check_finite=False)
+        # (m, len(fold)): the orthonormal basis, continued to the fold
         outputs = shift + np.zeros((len(fold), len(shift)))
         scores = []
         for row, z in zip(basis, Z, strict=True):
