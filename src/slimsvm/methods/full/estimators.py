@@ -166,8 +166,9 @@ class FullSVC(KernelClassifier):
         """The rows and kernel options that make scikit-learn's SVC solve this problem."""
         X = dense_if_crowded(gram.X)  # libsvm's two ways to add up differ in their last digits
         if self.loss == "hinge":
+            if np.ndim(getattr(kernel, "gamma", 0.0)) == 0:  # scikit-learn may take a number for each column
+                X = narrowed(X, X[:0])[0]
             if isinstance(kernel, RBF):
-                X = narrowed(X, X[:0])[0] if isinstance(kernel.gamma, float) else X
                 with np.errstate(over="ignore"):
                     scaled = scale_columns(X, np.sqrt(kernel.widths(X.shape[1])))
                     near = squared_norms(scaled).max() <= SURE_NORM
