@@ -70,8 +70,10 @@ void pair_cd(PairJob<T>& job, Poll poll) {
     const bool fills_up = room_up <= step && room_up <= room_down;
     const bool fills_down = !fills_up && room_down <= step;
     step = fills_up ? room_up : fills_down ? room_down : step;
-    job.x[up] = fills_up ? job.upper[up] : job.x[up] + step;
-    job.x[down] = fills_down ? job.lower[down] : job.x[down] - step;
+    // where both fill but for rounding, one of them would be a last digit beyond its bound
+    const T risen = job.x[up] + step, fallen = job.x[down] - step;
+    job.x[up] = fills_up || risen > job.upper[up] ? job.upper[up] : risen;
+    job.x[down] = fills_down || fallen < job.lower[down] ? job.lower[down] : fallen;
     for (Index i = 0; i < n; ++i) gradient[i] = step * (rise[i] - sink[i]) + gradient[i];
     if (poll(4 * n)) return;
   }

@@ -271,3 +271,22 @@ def test_the_core_keeps_to_the_box():
         tail = (10, 0) if name == "box_cd" else (10,)
         with pytest.raises(ValueError, match="one entry for each row"):
             getattr(_core, name)(matrix, target[:3], *extra, lower, upper, np.zeros(50), 1e-3, *tail)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pairs_that_fill_their_room_at_once_stay_within_their_bounds(dtype):
+    """One of the two was a last digit beyond, in a fifth of these problems."""
+    from slimsvm import _core
+
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((4, 2))
+        lower = -rng.random(4).astype(dtype)
+        upper = lower + dtype(1)
+        start = np.clip((lower + upper) / 2, lower, upper)
+        target = (20 * rng.standard_normal(4)).astype(dtype)
+        found = _core.pair_cd(
+            np.ascontiguousarray((Z @ Z.T).astype(dtype)), target, lower, upper, start, 1e-6, 100
+        )[0]
+        assert (found >= lower).all()
+        assert (found <= upper).all()
