@@ -102,8 +102,8 @@ def test_the_sets_on_which_lightgbm_is_ahead_are_named(page):
 
 # Figures in the text of a page
 
-C, ONNX, EXPANSION, ONE_NORM = (
-    RESULTS / f"{name}.md" for name in ("c_export", "onnx_speed", "expansion", "one_norm")
+C, ONNX, EXPANSION, ONE_NORM, SCALE = (
+    RESULTS / f"{name}.md" for name in ("c_export", "onnx_speed", "expansion", "one_norm", "scale")
 )
 HUANG, KOBAYASHI = (pages.ROOT / "docs" / "results" / f"{name}.md" for name in ("huang", "kobayashi"))
 # What a page says, # standing for a figure and ... for anything; the page of results, and how the rows begin that have
@@ -122,6 +122,20 @@ STATED = {
         ("at most 12 kB | # % | # bytes | # bytes |", C, "| int4 | 12,288 |"),
         ("with the first of these takes # bytes", C, "| 2,048 |"),
         ("takes # microseconds on a desktop processor in float32", C, "| float32 |"),
+    ],
+    "docs/large-data.md": [
+        ("covtype came to # % right, ijcnn1", SCALE, "| covtype_2, shuffled |"),
+        ("ijcnn1 to # % and MNIST", SCALE, "| ijcnn1, shuffled |"),
+        ("MNIST to # %; fits", SCALE, "| mnist, shuffled |"),
+        ("took # seconds of processor time and # GB of memory, for # % right", SCALE, "| CompactSVC | 10,000,000 |"),
+        ("a million rows gave # %", SCALE, "| CompactSVC | 1,000,000 |"),
+        ("grows with the power # of", SCALE, "`CompactSVC` with at most 500 vectors on the first rows"),
+        ("would take `CompactSVC` about # minutes, # of them", SCALE, "| CompactSVC | 9 |"),
+        ("`FixedSizeLSSVC` # ([how", SCALE, "| FixedSizeLSSVC | 2 |"),
+    ],
+    "docs/reliability.md": [
+        (f"| `{name}` | # s, # GB", SCALE, f"| `{name}` |")
+        for name in ("CompactSVC", "CompactSVR", "FixedSizeLSSVC", "FixedSizeLSSVR", "ZeroNormSelector", "reduce")
     ],
     "docs/few-bytes.md": [("MNIST is # % accurate in 20 kB", COMPACT, "| mnist | 20,480 |")],
     "docs/onnx.md": [
