@@ -37,7 +37,7 @@ WITH: dict[tuple[str, str, Any], dict[str, Any]] = {
         for name in ("CompactSVC", "CompactSVR")
         for number in ("int16", "int8", "int4")
     },
-    # where these end has tests of its own; here they would take hours to get there
+    # where these end has tests of its own; here they would take most of an hour to get there
     **{(name, "method", "em"): {"max_iter": 50} for name in ("RVC", "RVR")},
     **{(name, "solver", "smo"): {"max_iter": 5} for name in ("ZeroNormSVC", "ZeroNormSVR")},
 }
