@@ -207,7 +207,9 @@ def refine_map_whole(
     # sums over the rows instead of means: the first step then has the length of one unit
     decay = n * problem.terms.decay
     square = float(np.square(model.matrix).sum())
-    decay /= max(square, decay / LARGEST_DECAY, float(np.finfo(np.float64).tiny))  # none at all may meet a map of zeros
+    decay /= max(
+        square, decay / LARGEST_DECAY, float(np.finfo(np.float64).tiny)
+    )  # none at all may meet a map of zeros
     starts = (model.matrix, model.vectors, model.coef, model.intercept, _factor(model.vectors))
     X, Y, weights, matrix, vectors, coef, intercept, factor = (
         np.require(array, np.float64, ("C", "A")) for array in (wide.X, wide.Y, wide.weights, *starts)
