@@ -206,10 +206,8 @@ def refine_map_whole(
     n, k = problem.Y.shape
     # sums over the rows instead of means: the first step then has the length of one unit
     decay = n * problem.terms.decay
-    square = float(np.square(model.matrix).sum())
-    decay /= max(
-        square, decay / LARGEST_DECAY, float(np.finfo(np.float64).tiny)
-    )  # none at all may meet a map of zeros
+    square = float(np.square(model.matrix).sum())  # none at all, where the map is nothing
+    decay /= max(square, decay / LARGEST_DECAY, float(np.finfo(np.float64).tiny))
     starts = (model.matrix, model.vectors, model.coef, model.intercept, _factor(model.vectors))
     X, Y, weights, matrix, vectors, coef, intercept, factor = (
         np.require(array, np.float64, ("C", "A")) for array in (wide.X, wide.Y, wide.weights, *starts)
