@@ -46,6 +46,9 @@ KNOWN = (*ARRAYS, *NUMBERS, *OTHERS)
 NEEDED = {"SparseKernelDensity": ("weights_", "bandwidth_"), "ZeroNormSelector": ("scores_", "classes_")}
 # How far the weights of a density may be from what its coefficients say: the digits of float32, and some.
 DENSITY_TOLERANCE = 1e-4
+# |L X - 1| <= c m eps |L| |X| for X that solves L X = 1, with c of about 1 (Higham, Accuracy and Stability, 8.1); blocked
+# solvers need some more.
+FACTOR_ROUNDING = 64
 
 
 def write_extras(estimator: Any, writer: Writer) -> dict[str, Any]:
@@ -164,8 +167,8 @@ def _check_together(found: dict[str, Any], f: KernelExpansion | None) -> None:
         raise ModelFormatError("the extras covariance_ and noise_ must be there both or not at all.")
     if f is None:
         return
-    if "factor_" in found and (f.n_outputs != f.n_vectors or not np.diagonal(found["factor_"]).all()):
-        raise ModelFormatError("the extra factor_ does not fit the model.")
+    if "factor_" in found and not _is_factor_of(found["factor_"], f.coef):
+        raise ModelFormatError("the extra factor_ does not fit the coefficients.")
     if "weights_" in found:
         weights, coef = found["weights_"], f.coef[:, 0].astype(np.float64)
         one_width = isinstance(f.kernel, RBF) and isinstance(f.kernel.gamma, float)
@@ -180,6 +183,19 @@ def _check_together(found: dict[str, Any], f: KernelExpansion | None) -> None:
         # the coefficients of many features underflow, and then only the weights tell
         if not (fits and summed and (largest < np.finfo(f.coef.dtype).tiny or close.all())):
             raise ModelFormatError("the extras weights_ and bandwidth_ do not fit the expansion.")
+
+
+def _is_factor_of(factor: Array, coef: Array) -> bool:  # (m, m), (m, k)
+    """Whether L is lower triangular, and the coefficients are L^-T as it was solved for, or the identity."""
+    m = len(factor)
+    if coef.shape != (m, m) or not np.diagonal(factor).all() or np.triu(factor, 1).any():
+        return False
+    if (coef == np.eye(m)).all():
+        return True
+    inverse, unit = coef.T.astype(np.float64), np.finfo(coef.dtype)
+    with np.errstate(all="ignore"):
+        digits = np.abs(factor) @ (unit.eps * np.abs(inverse) + unit.tiny)
+        return bool((np.abs(factor @ inverse - np.eye(m)) <= FACTOR_ROUNDING * m * digits).all())
 
 
 # The path of a greedy fit: its kernel is that of the expansion, and so are its vectors, mostly
