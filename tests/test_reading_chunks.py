@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
 import os
 import pickle
@@ -371,6 +372,16 @@ def test_too_many_categories_are_refused_before_they_fill_the_memory(monkeypatch
     put("codes.csv", "code,y\n" + "".join(f"c{i % 40},{'uv'[i % 2]}\n" for i in range(200)))
     with pytest.raises(DataFormatError, match=r"column 'code' has more than .* different values"):
         read_chunks("codes.csv")
+
+
+def test_a_text_is_kept_once_and_not_for_good():
+    """Python's own table of texts grows for the whole process, and Python 3.12 never takes one out again."""
+    rows = "".join(f"{word},1\n" for word in ("an oak", " a fir", "an oak "))
+    column = delimited.read_delimited(io.BytesIO(f"tree,y\n{rows}".encode()), "trees").values[0]
+    assert column.tolist() == ["an oak", "a fir", "an oak"]
+    assert column[0] is column[2]
+    again = " ".join(["an", "oak"])
+    assert sys.intern(again) is again
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda writer: writer.__name__)

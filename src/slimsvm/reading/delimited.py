@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 from typing import IO, Any
@@ -280,7 +279,8 @@ class _Column:
         if not self.told:
             self._decide(values, missing, lines, source)
         if self.texts:
-            part = np.array([sys.intern(cell.strip()) for cell in values], dtype=object)
+            once: dict[str, str] = {}  # columns repeat their texts; Python's own table may never forget one
+            part = np.array([once.setdefault(text, text) for text in map(str.strip, values)], dtype=object)
             part[missing] = None
             return part
         number = self.cells.number
