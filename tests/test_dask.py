@@ -264,6 +264,25 @@ def test_a_block_that_kills_workers_is_named(cluster):
         on_dask.DaskFixedSizeLSSVC(n_vectors=15).fit(*with_block(2, deadly))
 
 
+def test_a_module_that_the_workers_lack_is_named(cluster, tmp_path, monkeypatch):
+    """Dask's workers die of such a message, one after the other: the fit would never end."""
+    (tmp_path / "only_here.py").write_text("def products(X, Z):\n    return X @ Z.T + 1.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from only_here import products
+
+    model = on_dask.DaskFixedSizeLSSVC(n_vectors=15, random_state=0, deadline=60)
+    dX, dy = arrays()
+    with pytest.raises(ImportError, match=r"the worker \S+ cannot import only_here .*client\.upload_file"):
+        model.set_params(kernel=products).fit(dX, dy)
+    with pytest.raises(ImportError, match="cannot import only_here"):
+        model.set_params(kernel="rbf").fit(dX.map_blocks(products, np.eye(6), dtype=float), dy)
+    cluster.upload_file(str(tmp_path / "only_here.py"))
+    model.set_params(kernel=products).fit(dX, dy)
+    monkeypatch.setattr(on_dask.modules, "version", lambda package: "0.0.1")
+    with pytest.raises(ImportError, match=r"has slimsvm \S+, but here is 0\.0\.1: install the same"):
+        model.fit(dX, dy)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_deadline_ends_a_fit(cluster):
     with pytest.raises(TimeoutError, match="deadline"):

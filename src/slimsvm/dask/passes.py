@@ -13,6 +13,7 @@ from dask.delayed import Delayed, delayed
 from ..chunks.blocks import checked
 from ..chunks.passes import fold, merged, of_block
 from ..progress import tell
+from .modules import check_workers, modules_of, modules_of_blocks
 
 T = TypeVar("T")
 
@@ -52,12 +53,15 @@ class DaskPasses:
     ) -> None:
         self._blocks, self._classify = list(blocks), classify
         self._client = default_client() if client is None else client
+        self._modules: set[str] = set()
+        self._check_modules(modules_of_blocks, self._blocks)
         if self._client is not None and n_bytes is not None and n_bytes <= KEPT_SHARE * memory(self._client):
             self._blocks = list(self._client.persist(self._blocks, retries=RETRIES))
         self._deadline = None if deadline is None else time.monotonic() + deadline
 
     def run(self, function: Callable[..., T], merge: Callable[[T, T], T], what: str) -> T:
         """As `slimsvm.chunks.passes.Passes` says."""
+        self._check_modules(modules_of, function, merge)
         # one node of the graph each, which all tasks share: a model is sent to a worker once
         name = uuid.uuid4().hex
         work = delayed(function, name=f"slimsvm-work-{name}", traverse=False)
@@ -72,6 +76,15 @@ class DaskPasses:
             raise ValueError("there are no rows: the blocks are empty, or all weights are zero.")
         tell(what, len(parts), len(parts))
         return found
+
+    def _check_modules(self, named_by: Callable[..., set[str]], *sent: Any) -> None:
+        """Ask the workers for the modules that they have not been asked for."""
+        if self._client is None:
+            return
+        new = named_by(*sent) - self._modules
+        if new:
+            check_workers(self._client, new)
+            self._modules |= new
 
     def _result(self, root: Delayed, parts: list[Delayed]) -> Any:
         if self._client is None:

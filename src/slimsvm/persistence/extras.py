@@ -46,8 +46,8 @@ KNOWN = (*ARRAYS, *NUMBERS, *OTHERS)
 NEEDED = {"SparseKernelDensity": ("weights_", "bandwidth_"), "ZeroNormSelector": ("scores_", "classes_")}
 # How far the weights of a density may be from what its coefficients say: the digits of float32, and some.
 DENSITY_TOLERANCE = 1e-4
-# |L X - 1| <= c m eps |L| |X| for X that solves L X = 1, with c of about 1 (Higham, Accuracy and Stability, 8.1); blocked
-# solvers need some more.
+# |L X - 1| <= c m eps |L| |X| for X that solves L X = 1, with c of about 1 (Higham, Accuracy and Stability, 8.1);
+# blocked solvers need some more.
 FACTOR_ROUNDING = 64
 
 
