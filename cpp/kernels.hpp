@@ -38,12 +38,13 @@ struct Reach<double> {  // exp vanishes below -708
   static constexpr double squared_row = 1024, squared_vector = 4096, row = 1024, vector = 2048;
 };
 
-// What of a difference is still finite: times a width of 0 it must be 0.
+// |x - v| times a width, by halves: where the difference overflows that of the halves does not, and
+// under a width near 0, or of 0, the product is an ordinary number.
 template <class T>
-SLIMSVM_INLINE Vec<T> bounded_size(Vec<T> difference) {
-  constexpr T most = sizeof(T) == 4 ? static_cast<T>(3e38) : static_cast<T>(1e308);
-  const Vec<T> size = absolute<T>(difference);
-  return size > most ? broadcast<T>(most) : size;
+SLIMSVM_INLINE Vec<T> scaled_difference(Vec<T> x, Vec<T> v, Vec<T> scale) {
+  constexpr T half = static_cast<T>(0.5);
+  const Vec<T> part = absolute<T>(half * x - half * v) * scale;
+  return part + part;
 }
 
 template <class T>
@@ -63,7 +64,7 @@ struct Rbf {
     return t * t + sum;
   }
   static SLIMSVM_INLINE Vec<T> accumulate_bounded(Vec<T> sum, Vec<T> x, Vec<T> v, Vec<T> scale) {
-    const Vec<T> t = bounded_size<T>(x - v) * scale;
+    const Vec<T> t = scaled_difference<T>(x, v, scale);
     return t * t + sum;
   }
   // |x - v|^2 by the norms; rounding may leave it slightly negative
@@ -94,7 +95,7 @@ struct Laplacian {
     return absolute<T>(x - v) * scale + sum;
   }
   static SLIMSVM_INLINE Vec<T> accumulate_bounded(Vec<T> sum, Vec<T> x, Vec<T> v, Vec<T> scale) {
-    return bounded_size<T>(x - v) * scale + sum;
+    return scaled_difference<T>(x, v, scale) + sum;
   }
   SLIMSVM_INLINE Vec<T> value(Vec<T> distance, Vec<T>, Vec<T>) const {
     return value_plain(distance);

@@ -68,6 +68,23 @@ def test_an_input_without_width_may_have_any_value(m, kernel, dtype):
     np.testing.assert_allclose(kernel(X, Z), without(X[:, :1], Z[:, :1]), rtol=1e-5)
 
 
+@pytest.mark.parametrize("kernel", [RBF, Laplacian])
+@pytest.mark.parametrize("width", [1e-300, 1e-308, 1e-310, 5e-324])
+@pytest.mark.parametrize("columns", [1, 40])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_distances_near_the_largest_number_under_a_width_near_the_smallest(kernel, width, columns, form):
+    """The difference of two such numbers overflows; times the width it is an ordinary number."""
+    x = np.array([1.7e308, -1.7e308, 1.2e308, 1e160, -3.0])
+    X = np.zeros((5, columns))
+    X[:, 0] = x
+    halves = np.abs(x[:, None] / 2 - x / 2)
+    root = width if kernel is Laplacian else np.sqrt(width)
+    sums = 2 * np.clip(root * halves, 0, 1e10)  # 1e10 is beyond the range of exp
+    wanted = np.exp(-(sums if kernel is Laplacian else sums**2))
+    got = kernel(width)(form(X), form(np.tile(X, (12, 1))))
+    np.testing.assert_allclose(got, np.tile(wanted, 12), rtol=0, atol=1e-12)
+
+
 @st.composite
 def scattered(draw):
     """Rows and vectors around a few places, from 1 to 1e30 away from the origin and from each other."""

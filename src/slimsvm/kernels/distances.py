@@ -42,10 +42,7 @@ def squared_differences(X: Rows, Z: Rows, pairs: tuple[Array, Array], root: Arra
     out = np.empty(pairs[0].size)
     entries = 1 + (X.nnz + Z.nnz) // (X.shape[0] + Z.shape[0])
     for part in block_slices(out.size, 64 * entries):
-        difference = sparse.csr_array(X[pairs[0][part]] - Z[pairs[1][part]])
-        difference.data = np.clip(difference.data, -LARGEST, LARGEST)  # times a width of 0 it must be 0
-        out[part] = squared_norms(scale_columns(difference, root))
+        # a difference may overflow; that of the halves does not, and under a small width or none it counts little
+        halves = sparse.csr_array(0.5 * X[pairs[0][part]] - 0.5 * Z[pairs[1][part]])
+        out[part] = squared_norms(scale_columns(halves, 2.0 * root))
     return out
-
-
-LARGEST = np.finfo(np.float64).max
