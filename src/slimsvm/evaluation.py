@@ -24,7 +24,7 @@ from .limits import announce
 from .methods.progress import Shown
 from .path import FullModel, VectorPath, within_one_error
 from .progress import tell, working
-from .rows import Array
+from .rows import Array, sound
 
 # What the estimators of the library call their size: a number to reach, or a limit.
 SIZE_PARAMETERS = ("n_vectors", "max_vectors")
@@ -164,7 +164,7 @@ def vector_path(
     (True, 'accuracy')
     """
     parameter = size_parameter(estimator)
-    X, y = indexable(X, y)
+    X, y = indexable(sound(X), y)
     rng = check_random_state(random_state)
     folds = folds_for(estimator, X, y, cv, rng)
     wanted = _checked_sizes(sizes, min(len(train) for train, _ in folds))
@@ -214,7 +214,7 @@ def full_model(
     -------
     FullModel
     """
-    X, y = indexable(X, y)
+    X, y = indexable(sound(X), y)
     rng = check_random_state(random_state)
     folds = folds_for(estimator, X, y, cv, rng)
     fold_scores, expansions = _cross_validated(estimator, [{}], X, y, folds, scoring, rng, n_jobs=n_jobs)

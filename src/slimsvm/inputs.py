@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-from .rows import Array, Rows, as_rows, dense, scale_columns
+from .rows import Array, Rows, as_rows, dense, scale_columns, sound
 
 Category: TypeAlias = str | int | float | bool
 
@@ -181,7 +181,7 @@ class Inputs:
             if missing:
                 raise ValueError(f"X has no column {missing[0]!r}, which the model needs.")
             X = X[list(self.names)]
-        if not sparse.issparse(X):
+        if not sparse.issparse(sound(X)):
             X = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.n_features:
             raise ValueError(f"X must have the shape (rows, {self.n_features}), got {X.shape}.")

@@ -48,13 +48,83 @@ def as_rows(X: Any, name: str = "X") -> Rows:
     where they suffice, as LIBSVM wants them.
     """
     if sparse.issparse(X):
-        return _as_csr(X)
+        return _as_csr(sound(X, name))
     X = np.asarray(X)
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if X.ndim != 2:
         raise ValueError(f"{name} must have two dimensions (rows and features), got {X.ndim}.")
     return np.require(X, requirements=("C", "A"))
+
+
+def sound(X: Any, name: str = "X") -> Any:
+    """X as it was given, unless nobody should read it.
+
+    A sparse matrix whose indices point outside it is refused: SciPy reads and writes where they point, and looks at the
+    indices of a matrix made of three arrays only in part. So are dates: as numbers their unit would be lost.
+
+    Examples
+    --------
+    >>> sound(sparse.csr_array(([1.0], [7], [0, 1]), shape=(1, 3)))
+    Traceback (most recent call last):
+    ValueError: X is a sparse matrix with a column index of 7, but it has 3 columns.
+    """
+    if sparse.issparse(X):
+        _check_structure(X, name)
+    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
+        for column, dtype in zip(X.columns, X.dtypes, strict=True):
+            _refuse_dates(dtype, f"{name} in column {column!r}")
+    else:
+        _refuse_dates(getattr(X, "dtype", None), name)
+    return X
+
+
+def _refuse_dates(dtype: Any, name: str) -> None:
+    is_temporal = getattr(dtype, "is_temporal", None)  # polars
+    if is_temporal() if is_temporal else getattr(dtype, "kind", "") in ("m", "M"):
+        raise ValueError(
+            f"{name} has dates or durations ({dtype}): give numbers, such as days since some date."
+        )
+
+
+def _check_structure(X: Any, name: str) -> None:
+    kind = X.format if X.ndim == 2 else "other"
+    if kind == "coo":
+        _check_indices(X.row, X.shape[0], "row", name)
+        _check_indices(X.col, X.shape[1], "column", name)
+    elif kind in ("csr", "csc", "bsr"):
+        lines, across = X.shape if kind != "csc" else X.shape[::-1]
+        if kind == "bsr":
+            lines, across = lines // X.blocksize[0], across // X.blocksize[1]
+        starts, stored = X.indptr, min(len(X.indices), len(X.data))
+        if (
+            len(starts) != lines + 1
+            or starts[0] != 0
+            or (starts[1:] < starts[:-1]).any()
+            or starts[-1] > stored
+        ):
+            raise ValueError(
+                f"{name} is a sparse matrix whose indptr does not fit it: it must have {lines + 1} entries that rise "
+                f"from 0 to at most {stored}, the number of entries stored."
+            )
+        _check_indices(X.indices[: starts[-1]], across, "row" if kind == "csc" else "column", name)
+
+
+def _check_indices(indices: Array, size: int, what: str, name: str) -> None:
+    if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < size:
+        wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
+        raise ValueError(
+            f"{name} is a sparse matrix with a {what} index of {wrong}, but it has {size} {what}s."
+        )
+
+
+def summed(X: Any) -> Any:
+    """X; of a sparse matrix that has several entries at one place a copy with their sum, in the same format."""
+    if getattr(sound(X), "has_canonical_format", True):
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def _as_csr(X: Any) -> Rows:

@@ -24,7 +24,7 @@ from ..methods.progress import CallbackSupportMixin, FitProgress
 from ..model import Model
 from ..reduction.prune import CRITERIA, RIDGE
 from ..reduction.start import METHODS, Options
-from ..rows import Array
+from ..rows import Array, summed
 from ..threads import n_threads
 from .reduce import options_of, reduced
 
@@ -201,6 +201,7 @@ class Reduced(CallbackSupportMixin, ConvertsMixin, MetaEstimatorMixin, BaseEstim
             if isinstance(self.estimator, BaseLibSVM) and hasattr(X, "shape") and len(X.shape) == 2:
                 announce_libsvm(type(self).__name__, X, self.estimator.max_iter, self.estimator.cache_size)
             try:
+                X = summed(X)  # libsvm takes such entries one by one
                 fitted = clone(self.estimator).fit(X, y, **routed)
             except ValueError as error:
                 if "sample_weight" not in fit_params:

@@ -16,7 +16,7 @@ from ..projection import Projection
 from ..readout import LabelReadout, LargestReadout, Readout, ValueReadout, VotesReadout
 from ..reduction.start import ByClass, Options, Start
 from ..reduction.task import Margins, Mistakes, Targets, Task
-from ..rows import Array, Rows, as_rows
+from ..rows import Array, Rows, as_rows, sound
 from .models import Reducible, as_reducible
 
 # Outputs are compared by their squares, and those added up and multiplied.
@@ -127,7 +127,7 @@ def _checked_rows(original: Any, expansion: KernelExpansion, X: Any) -> Rows:
         return expansion.vectors
     if hasattr(original, "n_features_in_"):
         X = validate_data(
-            original, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+            original, sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
     X = as_rows(X)
     if precomputed and (X.shape[0] != X.shape[1] or X.shape[0] <= int(expansion.vectors.max())):

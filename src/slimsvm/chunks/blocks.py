@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from ..errors import DataFormatError, SlimsvmError
-from ..rows import Array, Rows, as_rows
+from ..rows import Array, Rows, as_rows, sound
 
 # Called once for each pass; gives chunks (X, y) or (X, y, sample_weight), the same ones every time.
 Reader: TypeAlias = Callable[[], Iterable[Any]]
@@ -75,7 +75,7 @@ def _checked(X: Any, y: Any, sample_weight: Any, name: str, *, classify: bool) -
     names = _get_feature_names(X)
     X = as_rows(
         check_array(
-            X,
+            sound(X),
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             order="C",

@@ -26,7 +26,7 @@ from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_g
 from ..limits import check_width
 from ..problem import check_finite
 from ..readout import Readout, ValueReadout, label_readout
-from ..rows import Array, Rows, as_rows
+from ..rows import Array, Rows, as_rows, sound
 from ..threads import n_threads, one_blas_thread
 from ..training import WEIGHTS_BETWEEN, Trained, TrainingSet, check_weights, class_weights, part_of_rows
 from ..words import count
@@ -222,8 +222,8 @@ class KernelEstimator(TrainedEstimator):
         """X, or X and y, as training takes them."""
         try:
             checked = validate_data(
-                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
-                accept_large_sparse=True, **options,
+                self, sound(X), y, accept_sparse="csr", dtype=[np.float64, np.float32],
+                order="C", accept_large_sparse=True, **options,
             )  # fmt: skip
         except ValueError as error:
             if "could not convert string" not in str(error):

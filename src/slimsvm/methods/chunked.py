@@ -14,6 +14,7 @@ from ..chunks.passes import LocalPasses, Passes
 from ..chunks.sample import SAMPLE_ROWS, Size, Survey, survey
 from ..chunks.statistics import Targets
 from ..kernels import Kernel
+from ..rows import sound
 from ..threads import n_threads
 from ..training import Trained, TrainingSet, class_weights
 from ..words import count
@@ -94,7 +95,7 @@ class FitsInChunks(KernelEstimator):
             X = self._checked(X, "no_validation")
         names = getattr(self, "feature_names_in_", None)
         if sparse.issparse(X):
-            X = X.tocsr()
+            X = sound(X).tocsr()
         weight = None if sample_weight is None else np.asarray(sample_weight)
         reader = ArrayReader(X, np.asarray(y), weight)
         self._fit_passes(LocalPasses(reader, classify=is_classifier(self), n_threads=n_threads(self.n_jobs)))

@@ -16,7 +16,7 @@ from ..inputs import Inputs
 from ..kernels import Precomputed
 from ..model import Model
 from ..readout import fits_outputs
-from ..rows import Array, Rows, as_rows
+from ..rows import Array, Rows, as_rows, sound
 from ..threads import n_threads, one_blas_thread
 
 # Of what a pickle has: to be raised when the attributes of fitted estimators change.
@@ -123,7 +123,7 @@ class FittedModel(ConvertsMixin, BaseEstimator):
         check_is_fitted(self)
         return as_rows(
             validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+                self, sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
             )
         )
 

@@ -17,7 +17,7 @@ from ...expansion import KernelExpansion
 from ...kernels import RBF
 from ...limits import announce, check_width, pass_seconds
 from ...readout import DensityReadout
-from ...rows import Array, Rows, as_rows, dense, distinct_rows
+from ...rows import Array, Rows, as_rows, dense, distinct_rows, sound
 from ...threads import n_threads, one_blas_thread
 from ...training import WEIGHTS_BETWEEN, Trained, check_weights
 from ...words import count
@@ -157,7 +157,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         progress = FitProgress(self, None, X, y, sample_weight)
         with unchanged_on_failure(self), one_blas_thread(), progress:
             X = as_rows(
-                validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+                validate_data(self, sound(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
             )
             trained = self._train(X, checked_weight(sample_weight, X, WEIGHTS_BETWEEN))
             vectors, rounds = trained.expansion.n_vectors, trained.n_iter

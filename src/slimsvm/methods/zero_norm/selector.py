@@ -20,7 +20,7 @@ from ...kernels import KERNELS, Kernel
 from ...limits import COLUMNS_LIMIT_BYTES, check_memory, check_width
 from ...problem import check_finite
 from ...progress import tell
-from ...rows import Array, Rows, dense, scale_columns, squared_norms
+from ...rows import Array, Rows, dense, scale_columns, sound, squared_norms
 from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
 from ...threads import one_blas_thread
 from ...training import TrainingSet
@@ -256,6 +256,19 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         scores = np.zeros(len(strength))
         scores[int(np.argmax(strength))] = NEGLIGIBLE
         return scores
+
+    def transform(self, X: Any) -> Any:
+        """The features that were selected.
+
+        Parameters
+        ----------
+        X : array-like or CSR of shape (n, d)
+
+        Returns
+        -------
+        array or CSR of shape (n, n_selected)
+        """
+        return super().transform(sound(X))
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)

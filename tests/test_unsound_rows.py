@@ -1,0 +1,88 @@
+"""Rows that nobody should read: sparse matrices that point outside themselves, and dates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+import everyone
+from slimsvm.rows import as_rows
+
+
+def with_indices(form, **changed):
+    """A sparse matrix of three rows and columns, one of whose arrays is replaced."""
+    X = form(np.eye(3))
+    for name, values in changed.items():
+        setattr(X, name, np.array(values, dtype=np.int32))
+    return X
+
+
+BROKEN = {
+    "a column beyond": with_indices(sparse.csr_array, indices=[0, 7, 2]),
+    "a column before": with_indices(sparse.csr_matrix, indices=[0, -1, 2]),
+    "a row beyond": with_indices(sparse.csc_array, indices=[0, 1, 3]),
+    "a block beyond": with_indices(sparse.bsr_array, indices=[1]),
+    "another column beyond": with_indices(sparse.coo_array, col=[0, 1, 100_000_000]),
+    "another row before": with_indices(sparse.coo_matrix, row=[0, -5, 2]),
+    "more entries than there are": with_indices(sparse.csr_array, indptr=[0, 1, 2, 1_000_000]),
+    "rows that end before they begin": with_indices(sparse.csr_array, indptr=[0, 2, 1, 3]),
+    "a start in the middle": with_indices(sparse.csr_array, indptr=[1, 1, 2, 3]),
+    "rows that are not there": with_indices(sparse.csc_matrix, indptr=[0, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_a_sparse_matrix_whose_indices_point_outside_is_refused(broken):
+    with pytest.raises(ValueError, match=r"Z is a sparse matrix (with a \w+ index of|whose indptr)"):
+        as_rows(broken, "Z")
+
+
+@pytest.mark.parametrize("name", everyone.NAMES)
+def test_nothing_reads_what_such_indices_point_to(name):
+    X, y, _, _ = everyone.data(name)
+    model = everyone.known(name)
+    for form in (sparse.csr_array, sparse.csc_array):
+        broken = form(X)
+        broken.indices = broken.indices.copy()
+        broken.indices[0] = 1_000_000
+        with pytest.raises(ValueError, match=r"sparse matrix with a \w+ index of 1000000"):
+            everyone.make(name).fit(broken, y)
+        with pytest.raises(ValueError, match=r"sparse matrix with a \w+ index of 1000000"):
+            everyone.answers(model, broken)
+
+
+@pytest.mark.parametrize("name", everyone.NAMES)
+def test_dates_are_no_numbers(name):
+    """As numbers they would be of the unit they happen to be stored in."""
+    X, y, _, _ = everyone.data(name)
+    model = everyone.known(name)
+    days = np.rint(100 * X).astype("datetime64[D]")
+    tables = [
+        pd.DataFrame(days).rename(columns=str),
+        pl.DataFrame({"a": X[:, 0], "day": days[:, 0], "c": X[:, 2]}),
+    ]
+    for dates in (days, days - days[0], *tables):
+        with pytest.raises(ValueError, match="has dates or durations"):
+            everyone.make(name).fit(dates, y)
+        with pytest.raises(ValueError, match="has dates or durations"):
+            everyone.answers(model, dates)
+
+
+@pytest.mark.parametrize("name", everyone.NAMES)
+def test_several_entries_at_one_place_are_one(name):
+    X, y, _, T = everyone.data(name)
+    n, d = X.shape
+    twice = sparse.csr_matrix(
+        (
+            np.repeat(X.ravel() / 2, 2),
+            np.tile(np.repeat(np.arange(d), 2), n),
+            np.arange(0, 2 * n * d + 1, 2 * d),
+        ),
+        shape=X.shape,
+    )
+    wanted = everyone.answers(everyone.fit(name, sparse.csr_matrix(X), y), T)
+    everyone.same_bits(everyone.answers(everyone.fit(name, twice, y), T), wanted)
+    assert twice.nnz == 2 * n * d
