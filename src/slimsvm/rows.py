@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, timedelta
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +22,9 @@ BLOCK_BYTES = 8 * 2**20
 # Rows with more entries than this share of their features are better made dense, for speed; and their numbers then have
 # the bits that dense rows have, so that a fit makes the same choices.
 CROWDED = 1 / 16
+
+# What is no number, one by one; those of pandas are kinds of Python's.
+TEMPORAL = (np.datetime64, np.timedelta64, date, timedelta)
 
 # Up to this many columns each has its weight from one stream of random numbers; beyond, from a hash of its number, so
 # that a few entries in a matrix of millions of columns cost no more than they are.
@@ -73,17 +78,26 @@ def sound(X: Any, name: str = "X") -> Any:
         _check_structure(X, name)
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
-            _refuse_dates(dtype, f"{name} in column {column!r}")
+            values = X[column] if dtype == object else None
+            _refuse_dates(dtype, values, f"{name} in column {column!r}")
     else:
-        _refuse_dates(getattr(X, "dtype", None), name)
+        values = X
+        if isinstance(X, list | tuple):
+            with suppress(ValueError):  # of rows of several lengths: said where they become numbers
+                values = np.asarray(X)
+        _refuse_dates(getattr(values, "dtype", None), values, name)
     return X
 
 
-def _refuse_dates(dtype: Any, name: str) -> None:
+def _refuse_dates(dtype: Any, values: Any, name: str) -> None:
     is_temporal = getattr(dtype, "is_temporal", None)  # polars
-    if is_temporal() if is_temporal else getattr(dtype, "kind", "") in ("m", "M"):
+    found = dtype if (is_temporal() if is_temporal else getattr(dtype, "kind", "") in ("m", "M")) else None
+    if getattr(dtype, "kind", "") == "O":
+        kinds = set(map(type, np.asarray(values, dtype=object).flat))
+        found = next((kind.__name__ for kind in kinds if issubclass(kind, TEMPORAL)), None)
+    if found is not None:
         raise ValueError(
-            f"{name} has dates or durations ({dtype}): give numbers, such as days since some date."
+            f"{name} has dates or durations ({found}): give numbers, such as days since some date."
         )
 
 
