@@ -65,7 +65,7 @@ def test_dates_are_no_numbers(name):
         pl.DataFrame({"a": X[:, 0], "day": days[:, 0], "c": X[:, 2]}),
     ]
     objects = days.astype(object)
-    one_by_one = (days[:1].tolist(), [list(days[0])], objects, X.tolist()[:1] + [list(days[1])])
+    one_by_one = (days[:1].tolist(), [list(days[0])], objects, [*X.tolist()[:1], list(days[1])])
     for dates in (days, days - days[0], *tables, *one_by_one, pd.DataFrame(objects)):
         with pytest.raises(ValueError, match="has dates or durations"):
             everyone.make(name).fit(dates, y)

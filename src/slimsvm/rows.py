@@ -78,7 +78,7 @@ def sound(X: Any, name: str = "X") -> Any:
         _check_structure(X, name)
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
-            values = X[column] if dtype == object else None
+            values = X[column] if getattr(dtype, "kind", "") == "O" else None
             _refuse_dates(dtype, values, f"{name} in column {column!r}")
     else:
         values = X
