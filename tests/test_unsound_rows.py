@@ -1,4 +1,4 @@
-"""Rows that nobody should read: sparse matrices that point outside themselves, and dates."""
+"""What nobody should read: sparse matrices that point outside themselves, dates, masks, kernels that take sides."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import is_regressor
 
 import everyone
+from slimsvm.kernels import FunctionKernel
 from slimsvm.rows import as_rows
 
 
@@ -88,3 +90,53 @@ def test_several_entries_at_one_place_are_one(name):
     wanted = everyone.answers(everyone.fit(name, sparse.csr_matrix(X), y), T)
     everyone.same_bits(everyone.answers(everyone.fit(name, twice, y), T), wanted)
     assert twice.nnz == 2 * n * d
+
+
+@pytest.mark.parametrize("name", everyone.NAMES)
+def test_what_lies_under_a_mask_is_not_read(name):
+    X, y, _, _ = everyone.data(name)
+    model = everyone.known(name)
+    masked = np.ma.masked_greater(X, 1.0)
+    with pytest.raises(ValueError, match="X has masked entries: fill them"):
+        everyone.make(name).fit(masked, y)
+    with pytest.raises(ValueError, match="X has masked entries: fill them"):
+        everyone.answers(model, masked)
+    everyone.same_bits(everyone.answers(model, np.ma.array(X)), everyone.answers(model, X))
+
+
+REGRESSORS = [name for name in everyone.NAMES if is_regressor(everyone.make(name))]
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_targets_are_numbers(name):
+    X, y, _, _ = everyone.data(name)
+    days = np.rint(100 * y).astype("datetime64[D]")
+    for dates in (days, days.tolist(), pd.Series(days), pl.Series(days)):
+        with pytest.raises(ValueError, match="y has dates or durations"):
+            everyone.make(name).fit(X, dates)
+    if name == "Reduced SVR":
+        return  # scikit-learn's own says what texts are to it
+    texts = [f"about {value}" for value in y]
+    for given in (texts, np.array(texts), pd.Series(texts), pl.Series(texts)):
+        with pytest.raises(ValueError, match=r"^y has texts \(could not .*for classes there are the class"):
+            everyone.make(name).fit(X, given)
+
+
+@pytest.mark.parametrize("name", [name for name in everyone.NAMES if everyone.has(name, "kernel")])
+def test_kernel_values_do_not_depend_on_which_row_comes_first(name):
+    X, y, _, _ = everyone.data(name)
+    by_hand = FunctionKernel(lambda A, B: A[:, :1] + 0.0 * B[:, 0])
+    for kernel in (by_hand, by_hand.function):
+        with pytest.raises(ValueError, match="kernel: the function is not symmetric: two rows of X have"):
+            everyone.make(name, kernel=kernel).fit(X, y)
+    if name == "ZeroNormSelector":
+        return
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=-1))
+    for dtype in (np.float64, np.float32):
+        model = everyone.make(name, kernel="precomputed")
+        model.fit((K * (1 + 1e-6 * np.random.default_rng(0).random(K.shape))).astype(dtype), y)
+        for form in (np.asarray, sparse.csr_array):
+            wrong = K.astype(dtype)
+            wrong[3, 50] += 0.25
+            with pytest.raises(ValueError, match=r"symmetric for kernel='precomputed', but X\[3, 50\] is 0"):
+                everyone.make(name, kernel="precomputed").fit(form(wrong), y)

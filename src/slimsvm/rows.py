@@ -66,7 +66,8 @@ def sound(X: Any, name: str = "X") -> Any:
     """X as it was given, unless nobody should read it.
 
     A sparse matrix whose indices point outside it is refused: SciPy reads and writes where they point, and looks at the
-    indices of a matrix made of three arrays only in part. So are dates: as numbers their unit would be lost.
+    indices of a matrix made of three arrays only in part. So are dates: as numbers their unit would be lost. And so are
+    masked entries: what lies under a mask would be read.
 
     Examples
     --------
@@ -82,6 +83,8 @@ def sound(X: Any, name: str = "X") -> Any:
             _refuse_dates(dtype, values, f"{name} in column {column!r}")
     else:
         values = X
+        if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+            raise ValueError(f"{name} has masked entries: fill them, or leave out their rows.")
         if isinstance(X, list | tuple):
             with suppress(ValueError):  # of rows of several lengths: said where they become numbers
                 values = np.asarray(X)

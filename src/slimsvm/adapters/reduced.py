@@ -8,7 +8,7 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone, is_regressor
 from sklearn.svm._base import BaseLibSVM
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -24,7 +24,7 @@ from ..methods.progress import CallbackSupportMixin, FitProgress
 from ..model import Model
 from ..reduction.prune import CRITERIA, RIDGE
 from ..reduction.start import METHODS, Options
-from ..rows import Array, summed
+from ..rows import Array, sound, summed
 from ..threads import n_threads
 from .reduce import options_of, reduced
 
@@ -198,6 +198,8 @@ class Reduced(CallbackSupportMixin, ConvertsMixin, MetaEstimatorMixin, BaseEstim
         progress = FitProgress(self, None, X, y, fit_params.get("sample_weight"))
         with unchanged_on_failure(self), progress:
             progress.stage("fitting the estimator")
+            if is_regressor(self):
+                y = sound(y, "y")
             if isinstance(self.estimator, BaseLibSVM) and hasattr(X, "shape") and len(X.shape) == 2:
                 announce_libsvm(type(self).__name__, X, self.estimator.max_iter, self.estimator.cache_size)
             try:

@@ -10,6 +10,7 @@ from .base import Kernel, expand_in_blocks, outputs_that_fit
 from .built_in import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from .names import KERNELS, as_kernel, is_positive_definite, one_if_equal, resolve_gamma
 from .others import FunctionKernel, Precomputed
+from .symmetry import check_symmetric, check_symmetric_matrix
 
 __all__ = [
     "KERNELS",
@@ -22,6 +23,8 @@ __all__ = [
     "Precomputed",
     "Sigmoid",
     "as_kernel",
+    "check_symmetric",
+    "check_symmetric_matrix",
     "expand_in_blocks",
     "is_positive_definite",
     "one_if_equal",

@@ -19,25 +19,30 @@ from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..expansion import KernelExpansion
-from ..kernels import KERNELS, Kernel, Linear, Precomputed, as_kernel, resolve_gamma
+from ..kernels import (
+    KERNELS,
+    Kernel,
+    Linear,
+    Precomputed,
+    as_kernel,
+    check_symmetric,
+    check_symmetric_matrix,
+    resolve_gamma,
+)
 from ..limits import check_width
 from ..problem import check_finite
 from ..readout import Readout, ValueReadout, label_readout
-from ..rows import Array, Rows, as_rows, sound
+from ..rows import Array, as_rows, sound
 from ..threads import n_threads, one_blas_thread
 from ..training import WEIGHTS_BETWEEN, Trained, TrainingSet, check_weights, class_weights, part_of_rows
 from ..words import count
+from .checks import check_products, check_targets, checked_weight, has_texts, texts_in_y
 from .fitted import DecidesMixin, FittedModel, PredictsMixin
 from .progress import CallbackSupportMixin, FitProgress
 
-# The largest size of a target, by the dtype of the model; its inverse is the smallest. Fourth powers of targets, which
-# the marginal likelihood needs, then are numbers in float64, and in float32 coefficients a million times as large.
-LARGEST_TARGET = {"float64": 1e60, "float32": 1e30}
-# Squares of smaller entries lose their digits, or vanish.
-SMALLEST_ENTRY = 1e-140
 # What stays of a fitted estimator when its model is replaced by a smaller one.
 KEPT = ("n_features_in_", "feature_names_in_", "n_iter_", "readout_")
 
@@ -206,10 +211,12 @@ class KernelEstimator(TrainedEstimator):
         return data, Run(self, progress, known)
 
     def _usable_kernel(self, data: TrainingSet) -> Kernel:
-        """The kernel for these rows, whose products it can tell from rounding."""
+        """The kernel for these rows, whose products it can tell from rounding; a user's own is symmetric."""
         kernel = self._kernel_for(data)
         if isinstance(kernel, Linear):
             check_products(data.X)
+        if not isinstance(kernel, tuple(KERNELS.values())):
+            check_symmetric(kernel, data.X)
         return kernel
 
     def _end(self, trained: Trained, run: Run) -> None:
@@ -229,6 +236,8 @@ class KernelEstimator(TrainedEstimator):
             if "could not convert string" not in str(error):
                 raise
             name = type(self).__name__
+            if not has_texts(X):
+                raise texts_in_y(name, error) from None
             raise ValueError(
                 f"X has texts ({error}), and {name} takes numbers: put a TableEncoder before it, as in "
                 f"make_pipeline(TableEncoder(), {name}())."
@@ -240,6 +249,7 @@ class KernelEstimator(TrainedEstimator):
             )
         if self._is_precomputed:
             check_finite(rows if isinstance(rows, np.ndarray) else rows.data)
+            check_symmetric_matrix(rows)
         return rows if isinstance(y, str) else (rows, checked[1])
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
@@ -250,39 +260,6 @@ class KernelEstimator(TrainedEstimator):
             if isinstance(gamma, np.ndarray) and len(gamma) != data.X.shape[1]:
                 raise ValueError(f"gamma has {len(gamma)} entries, but X has {data.X.shape[1]} features.")
         return as_kernel(self.kernel, gamma, self.degree, self.coef0)
-
-
-def check_products(X: Rows) -> None:
-    """Refuse rows all of whose products vanish."""
-    largest = max(abs(float(X.max())), abs(float(X.min())))
-    if 0 < largest < SMALLEST_ENTRY:
-        raise ValueError(
-            f"X has entries so small (the largest is {largest:.3g}) that their products vanish; divide X by its scale "
-            "(sklearn.preprocessing.MaxAbsScaler does)."
-        )
-
-
-def checked_weight(sample_weight: Any, X: Rows, between: tuple[float, float] = (0.0, np.inf)) -> Array:
-    """Sample weights as float64; at least one must be positive, and the largest lie between these."""
-    if sample_weight is None:
-        return np.ones(X.shape[0])
-    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not (weight > 0).any():
-        raise ValueError("sample_weight must be positive for at least one row; all weights are zero.")
-    check_weights(weight, between)
-    return weight
-
-
-def check_targets(Y: Array, dtype: np.dtype[Any]) -> None:
-    """Refuse targets whose squares, which every method adds up, are out of the range of numbers."""
-    largest, limit = float(np.abs(Y).max(initial=0.0)), LARGEST_TARGET[dtype.name]
-    if 0 < largest < 1 / limit or largest > limit:
-        small = largest < 1
-        raise ValueError(
-            f"y is too {'small' if small else 'large'} to be trained on in {dtype}: the entry of largest size is "
-            f"{largest:.3g}, and it must be between {1 / limit:.0e} and {limit:.0e}; divide y by its scale, as "
-            "sklearn.compose.TransformedTargetRegressor does with a MaxAbsScaler."
-        )
 
 
 class _FitsMixin:
@@ -372,11 +349,14 @@ class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator
         return tags
 
     def _training_set(self, X: Any, y: Any, sample_weight: Any) -> tuple[TrainingSet, bool]:
-        X, y = self._checked(X, y, multi_output=True, y_numeric=True)
+        X, y = self._checked(X, sound(y, "y"), multi_output=True, y_numeric=True)
         weight = checked_weight(sample_weight, X, self._weights_between)
         rows = np.flatnonzero(weight > 0)
         check_weights(weight, C=getattr(self, "C", None))
-        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[rows]
+        try:
+            Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)[rows]
+        except ValueError as error:
+            raise texts_in_y(type(self).__name__, error) from None
         check_targets(Y, X.dtype)
         data = TrainingSet(
             X=part_of_rows(X, rows, self._is_precomputed),

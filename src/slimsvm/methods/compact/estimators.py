@@ -20,7 +20,8 @@ from ...readout import ValueReadout, label_readout
 from ...refinement import RoundedHinge, RoundedInsensitive
 from ...rows import Array
 from ...training import Trained, TrainingSet
-from ..base import KernelClassifier, KernelRegressor, Run, check_targets
+from ..base import KernelClassifier, KernelRegressor, Run
+from ..checks import check_targets
 from ..chunked import AllRows
 from ..fitted import ProbabilitiesMixin
 from .constraints import COMPACT_CONSTRAINTS

@@ -21,7 +21,8 @@ from ...rows import Array, Rows, as_rows, dense, distinct_rows, sound
 from ...threads import n_threads, one_blas_thread
 from ...training import WEIGHTS_BETWEEN, Trained, check_weights
 from ...words import count
-from ..base import TrainedEstimator, checked_weight, unchanged_on_failure
+from ..base import TrainedEstimator, unchanged_on_failure
+from ..checks import checked_weight
 from ..documentation import documented
 from ..progress import FitProgress
 from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth

@@ -22,10 +22,11 @@ from ...problem import check_finite
 from ...progress import tell
 from ...rows import Array, Rows, dense, scale_columns, sound, squared_norms
 from ...solvers.reweighted import NEGLIGIBLE, reweighted, without_effect
-from ...threads import one_blas_thread
+from ...threads import n_threads, one_blas_thread
 from ...training import TrainingSet
 from ...words import count
-from ..base import KernelClassifier, KernelEstimator, check_products, classified, unchanged_on_failure
+from ..base import KernelClassifier, KernelEstimator, classified, unchanged_on_failure
+from ..checks import check_products
 from ..documentation import documented
 from ..full.estimators import FullSVC
 from ..progress import FitProgress
@@ -170,6 +171,7 @@ class ZeroNormSelector(SelectorMixin, KernelEstimator):
         """
         progress = FitProgress(self, None, X, y, sample_weight)
         with unchanged_on_failure(self), one_blas_thread(), progress:
+            n_threads(self.n_jobs)  # whichever way is taken, a number of threads is one
             data, classes = classified(self, X, y, sample_weight)
             check_width(data.X)
             data = data.merged_by_row_and_target()
