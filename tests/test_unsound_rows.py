@@ -140,3 +140,15 @@ def test_kernel_values_do_not_depend_on_which_row_comes_first(name):
             wrong[3, 50] += 0.25
             with pytest.raises(ValueError, match=r"symmetric for kernel='precomputed', but X\[3, 50\] is 0"):
                 everyone.make(name, kernel="precomputed").fit(form(wrong), y)
+
+
+@pytest.mark.parametrize("name", everyone.NAMES)
+def test_integers_beyond_all_numbers_are_said(name):
+    X, y, _, _ = everyone.data(name)
+    rows = X.tolist()
+    rows[3][1] = 10**400
+    for given in (rows, np.array(rows, dtype=object), pd.DataFrame(rows)):
+        with pytest.raises(ValueError, match=r"X.* has an integer too large for a floating-point number"):
+            everyone.make(name).fit(given, y)
+        with pytest.raises(ValueError, match=r"X.* has an integer too large for a floating-point number"):
+            everyone.answers(everyone.known(name), given)

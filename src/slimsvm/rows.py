@@ -23,6 +23,7 @@ BLOCK_BYTES = 8 * 2**20
 # the bits that dense rows have, so that a fit makes the same choices.
 CROWDED = 1 / 16
 
+LARGEST = int(np.finfo(np.float64).max)
 # What is no number, one by one; those of pandas are kinds of Python's.
 TEMPORAL = (np.datetime64, np.timedelta64, date, timedelta)
 
@@ -80,7 +81,7 @@ def sound(X: Any, name: str = "X") -> Any:
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
             values = X[column] if getattr(dtype, "kind", "") == "O" else None
-            _refuse_dates(dtype, values, f"{name} in column {column!r}")
+            _check_values(dtype, values, f"{name} in column {column!r}")
     else:
         values = X
         if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
@@ -88,16 +89,19 @@ def sound(X: Any, name: str = "X") -> Any:
         if isinstance(X, list | tuple):
             with suppress(ValueError):  # of rows of several lengths: said where they become numbers
                 values = np.asarray(X)
-        _refuse_dates(getattr(values, "dtype", None), values, name)
+        _check_values(getattr(values, "dtype", None), values, name)
     return X
 
 
-def _refuse_dates(dtype: Any, values: Any, name: str) -> None:
+def _check_values(dtype: Any, values: Any, name: str) -> None:
     is_temporal = getattr(dtype, "is_temporal", None)  # polars
     found = dtype if (is_temporal() if is_temporal else getattr(dtype, "kind", "") in ("m", "M")) else None
     if getattr(dtype, "kind", "") == "O":
-        kinds = set(map(type, np.asarray(values, dtype=object).flat))
+        entries = np.asarray(values, dtype=object)
+        kinds = set(map(type, entries.flat))
         found = next((kind.__name__ for kind in kinds if issubclass(kind, TEMPORAL)), None)
+        if int in kinds and any(type(value) is int and abs(value) > LARGEST for value in entries.flat):
+            raise ValueError(f"{name} has an integer too large for a floating-point number.")
     if found is not None:
         raise ValueError(
             f"{name} has dates or durations ({found}): give numbers, such as days since some date."
