@@ -10,6 +10,32 @@ namespace SLIMSVM_ISA {
 namespace {
 
 template <class T>
+T gradient_at(const BoxJob<T>& job, Index i) {
+  return dot(job.A + i * job.m, job.w, job.m) + job.ridge[i] * job.x[i] - job.target[i];
+}
+
+// What is left of a gradient where a bound stands in the way.
+template <class T>
+T projected(const BoxJob<T>& job, Index i, T gradient) {
+  return (job.x[i] <= job.lower[i] && gradient > T(0)) ||
+                 (job.x[i] >= job.upper[i] && gradient < T(0))
+             ? T(0)
+             : gradient;
+}
+
+// The largest violation at one point. A round sees each entry before the steps that follow, and
+// these may change its gradient by much more than they were long where curvatures are far apart.
+template <class T>
+T violation_of(const BoxJob<T>& job) {
+  T most = T(0);
+  for (Index i = 0; i < job.n; ++i) {
+    const T left = projected(job, i, gradient_at(job, i)), size = left < T(0) ? -left : left;
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
+template <class T>
 void box_cd(BoxJob<T>& job, Poll poll) {
   const T infinity = static_cast<T>(__builtin_huge_val());
   for (Index j = 0; j < job.m; ++j) job.w[j] = T(0);
@@ -29,7 +55,7 @@ void box_cd(BoxJob<T>& job, Poll poll) {
     for (Index position = 0; position < active;) {
       const Index i = job.order[position];
       const T* row = job.A + i * job.m;
-      const T gradient = dot(row, job.w, job.m) + job.ridge[i] * job.x[i] - job.target[i];
+      const T gradient = gradient_at(job, i);
       const bool at_lower = job.x[i] <= job.lower[i], at_upper = job.x[i] >= job.upper[i];
       // a row that wants to go beyond its bound, by more than the last round's violation, rests
       if ((at_lower && gradient > shrink_above) || (at_upper && gradient < shrink_below)) {
@@ -39,12 +65,10 @@ void box_cd(BoxJob<T>& job, Poll poll) {
         continue;
       }
       ++position;
-      const T projected = at_lower && gradient > T(0)   ? T(0)
-                          : at_upper && gradient < T(0) ? T(0)
-                                                        : gradient;
-      highest = projected > highest ? projected : highest;
-      lowest = projected < lowest ? projected : lowest;
-      if (projected == T(0) || !(job.curvature[i] > T(0))) continue;
+      const T left = projected(job, i, gradient);
+      highest = left > highest ? left : highest;
+      lowest = left < lowest ? left : lowest;
+      if (left == T(0) || !(job.curvature[i] > T(0))) continue;
       T moved = job.x[i] - gradient / job.curvature[i];
       moved = moved < job.lower[i] ? job.lower[i] : moved > job.upper[i] ? job.upper[i] : moved;
       if (moved == job.x[i]) continue;
@@ -55,7 +79,10 @@ void box_cd(BoxJob<T>& job, Poll poll) {
     const T size = highest > -lowest ? highest : -lowest;
     job.violation = active ? (size > T(0) ? size : T(0)) : T(0);
     if (job.violation <= job.tol) {
-      if (active == job.n) return;
+      if (active == job.n) {
+        job.violation = violation_of(job);
+        if (job.violation <= job.tol || poll(job.n * job.m)) return;
+      }
       active = job.n;  // look at the resting rows again
       shrink_above = infinity;
       shrink_below = -infinity;

@@ -632,6 +632,14 @@ def test_wrong_usage_has_its_own_code(capsys):
     ):
         assert main(arguments) == USAGE, arguments
         assert capsys.readouterr().err
+    put("a.csv", "a,y\n1,u\n2,v\n")
+    for arguments in (
+        ["fit", "a.csv", "--max-vector", "3"],
+        ["fit", "a.csv", "-o", "b.slim"],
+        ["predict", "m", "-x"],
+    ):
+        assert main(arguments) == USAGE, arguments
+        assert f"Unknown option: {arguments[2]}" in capsys.readouterr().err
 
 
 def test_a_number_may_stand_for_a_missing_value(capsys):

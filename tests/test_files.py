@@ -225,6 +225,26 @@ def test_classes_of_any_type_come_back(labels):
     assert [type(x) for x in made.classes_.tolist()] == [type(x) for x in labels.tolist()]
 
 
+def _labelled(labels):
+    m = len(labels)
+    f = KernelExpansion(RBF(1.0), Z[:4], np.ones((4, m)), np.zeros(m))
+    return slim(Model(slimsvm.inputs.Inputs(3), f, slimsvm.readout.LargestReadout(labels)))
+
+
+def test_labels_with_room_for_longer_ones_come_back():
+    for labels in (np.array(["no", "perhaps", "yes"], dtype="<U500"), np.array(["a", "b", "c" * 30_000])):
+        made = again(_labelled(labels))
+        assert made.classes_.dtype == labels.dtype
+        assert made.classes_.tolist() == labels.tolist()
+    labels = np.array(["no", "perhaps", "yes"], dtype="<U200000")  # room that no file of a kilobyte is given
+    made = again(_labelled(labels))
+    assert made.classes_.dtype == "<U7"
+    assert made.classes_.tolist() == labels.tolist()
+    labels = np.array([f"label {i:03}" for i in range(999)] + ["z" * 9999])
+    with pytest.raises(ModelFormatError, match="texts of which one is very much longer"):
+        content_for(_labelled(labels))
+
+
 def test_classes_of_truth_values_come_back():
     model = again(SVC().fit(Z, y > 0))
     assert model.classes_.dtype == bool

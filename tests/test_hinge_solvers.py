@@ -211,6 +211,27 @@ def test_the_best_intercept(seed, n):
     assert loss(b) <= min(loss(turn) for turn in y - f) * (1 + 1e-9) + 1e-9
 
 
+def test_what_the_core_says_of_a_box_holds_where_it_ends():
+    from slimsvm import _core
+
+    for seed in range(
+        100
+    ):  # rows of very different length: a short one moves the gradient of a long one by much
+        rng = np.random.default_rng(seed)
+        n, m = rng.integers(2, 24), rng.integers(1, 12)
+        A = rng.standard_normal((n, m)) * 10 ** rng.uniform(-3, 1, (n, 1))
+        target, upper = rng.standard_normal(n), np.full(n, 10 ** rng.uniform(0, 4))
+        x, _, epochs, violation = _core.box_cd(
+            A, target, np.zeros(n), np.zeros(n), upper, np.zeros(n), 1e-3, 3000, seed
+        )
+        gradient = A @ (A.T @ x) - target
+        left = np.where(
+            x <= 0, np.minimum(gradient, 0), np.where(x >= upper, np.maximum(gradient, 0), gradient)
+        )
+        assert epochs == 3000 or np.abs(left).max() <= 1e-3 * (1 + 1e-6)
+        assert epochs == 3000 or violation == pytest.approx(np.abs(left).max(), rel=1e-6, abs=1e-12)
+
+
 def test_the_core_keeps_to_the_box():
     from slimsvm import _core
 

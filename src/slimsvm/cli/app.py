@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
 from .options import (
@@ -51,9 +52,20 @@ MethodName = Literal[
     "compact", "empirical", "full", "ls", "pruned-ls", "fixed-size", "greedy-ls", "two-stage", "zero-norm", "lp",
     "sparsity-controlled", "rvm", "probit", "pursuit", "gp",
 ]  # fmt: skip
+
+
+def _no_option(kind: Any, paths: Sequence[str]) -> None:
+    """Refuse a misspelt option, which stands where any number of files may."""
+    for path in paths:
+        if path.startswith("-") and path != "-" and not Path(path).exists():
+            raise CycloptsError(msg=f"Unknown option: {path}, and no file has this name.")
+
+
 # "-" is standard input
 DataFile = Annotated[str, Parameter(allow_leading_hyphen=True)]
-DataFiles = Annotated[tuple[DataFile, ...], Parameter(allow_leading_hyphen=True, negative="")]
+DataFiles = Annotated[
+    tuple[DataFile, ...], Parameter(allow_leading_hyphen=True, negative="", validator=_no_option)
+]
 Method = Annotated[MethodName, Parameter(group=MODEL)]
 Impute = Annotated[bool, Parameter(group=FILE, negative="", show_default=False)]
 Seed = Annotated[int, Parameter(group=MODEL)]

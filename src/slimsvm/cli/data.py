@@ -17,9 +17,9 @@ from ..reading.encoding import categories_told, refuse_missing, rows_for
 from ..reading.files import data_files
 from ..reading.many import surveyed
 from ..reading.table import wrong
-from ..reading.target import TargetSummary, some, split, whole_numbers
+from ..reading.target import TargetSummary, split, whole_numbers
 from ..rows import Array
-from ..words import count
+from ..words import count, some
 from .options import Columns, Format
 from .output import Output
 

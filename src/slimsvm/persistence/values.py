@@ -24,8 +24,9 @@ from . import checks
 
 # Values within values; what estimators take has three at most.
 MAX_DEPTH = 8
-# Bytes of an array of texts, all of them as long as the longest may be.
-MAX_TEXT_BYTES = 64 * 2**20
+# NumPy gives each text of an array the room of the longest. That may be so many times what the texts themselves take
+# in the description, and beyond it so many bytes in all arrays together: a file of a kilobyte takes no gigabyte.
+MANY_TIMES, SPARE_BYTES = 128, 2**20
 FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 KERNEL_NAMES = tuple(name for name in KERNELS if name != "precomputed")
 # Values with fields that are plain values themselves.
@@ -42,6 +43,7 @@ class Writer:
     """Turns values into their stored form, and collects the arrays."""
 
     tensors: dict[str, Array] = field(default_factory=dict)
+    spare: int = SPARE_BYTES
 
     def array(self, array: Array, name: str) -> dict[str, Any]:
         """An array of numbers, as one of the container."""
@@ -78,6 +80,12 @@ class Writer:
         if kind not in "biufUSO" or (kind in "biuf" and array.dtype.itemsize > 8):
             raise CannotBeStored(f"an array of {array.dtype} has no stored form")
         listed = array.ravel().tolist()
+        if kind in "US":
+            if array.nbytes > (room := text_bytes(listed)):
+                array = np.array(array.tolist())  # whose room is that of the longest
+            self.spare -= max(0, array.nbytes - room)
+            if self.spare < 0:
+                raise CannotBeStored("an array of texts of which one is very much longer has no stored form")
         entries = (
             [item.decode("latin-1") for item in listed]
             if kind == "S"
@@ -130,6 +138,11 @@ class Writer:
         return self.array(array, name) if array.dtype.kind in "biuf" else self.items(array)
 
 
+def text_bytes(texts: list[Any]) -> int:
+    """What an array of these texts may take."""
+    return MANY_TIMES * (64 + sum(4 + len(text) for text in texts))
+
+
 def least_whole(array: Array, most: int) -> Array:
     """Whole numbers of 0 .. most in as few bytes as they need."""
     return array.astype(np.min_scalar_type(int(most)))
@@ -140,6 +153,7 @@ class Reader:
     """Turns stored forms into values; each array of the container serves once."""
 
     tensors: dict[str, Array]
+    spare: int = SPARE_BYTES
 
     def take(
         self, name: Any, what: str, kinds: str = "f", shape: tuple[int | None, ...] | None = None
@@ -218,8 +232,8 @@ class Reader:
             raise ModelFormatError(f"{what}: an array of {name[:20]!r} has no stored form.") from None
         shape = [checks.whole(n, f"{what}: shape") for n in checks.listed(entry["shape"], what)]
         entries = checks.listed(entry["items"], what, math.prod(shape))
-        if len(shape) > 4 or len(entries) * dtype.itemsize > MAX_TEXT_BYTES:
-            raise ModelFormatError(f"{what} is too large.")
+        if len(shape) > 4:
+            raise ModelFormatError(f"{what} has {len(shape)} dimensions.")
         if dtype.kind == "S":
             values: list[Any] = [checks.text(item, what).encode("latin-1", "replace") for item in entries]
         else:
@@ -228,6 +242,10 @@ class Reader:
         allowed = kinds.get(dtype.kind, (str, bool, int, float))
         if not all(type(value) in allowed for value in values):
             raise ModelFormatError(f"{what} has entries that are not of type {name}.")
+        if dtype.kind in "US":
+            self.spare -= max(0, len(values) * dtype.itemsize - text_bytes(values))
+            if self.spare < 0:
+                raise ModelFormatError(f"{what} is too large.")
         array = np.empty(len(values), dtype=dtype)
         try:
             with np.errstate(over="ignore"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..chunks.blocks import CHUNK_BYTES
 from ..rows import Array
-from ..words import size_in_words
+from ..words import size_in_words, some
 from .arrays import Header, array_bytes, array_header, pyarrow, read_npz, table_of, usable
 from .table import NoRows, Places, Table, UnnamedRows, wrong
 
@@ -90,9 +90,7 @@ def npz_parts(path: Path, source: str) -> Iterator[UnnamedRows]:
         with zipfile.ZipFile(path) as members, ExitStack() as opened:
             known = {member.filename.removesuffix(".npy"): member for member in members.infolist()}
             if "X" not in known:
-                raise wrong(
-                    source, None, f"there is no array X; there are {', '.join([*known][:20]) or 'none'}."
-                )
+                raise wrong(source, None, f"there is no array X; there are {some([*known]) or 'none'}.")
             files, headers = {}, {}
             for name in {"X", "y"} & set(known):
                 called = f"{source}, array {name}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..rows import Array
-from ..words import size_in_words
+from ..words import quoted, size_in_words, some
 from .table import NoRows, Table, UnnamedRows, wrong
 
 MOST_BYTES = 2**33
@@ -38,7 +38,7 @@ def read_npz(path: Path, source: str) -> UnnamedRows:
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
         raise wrong(source, None, f"the file cannot be read ({error}).") from None
     if "X" not in found:
-        raise wrong(source, None, f"there is no array X; there are {', '.join(names[:20]) or 'none'}.")
+        raise wrong(source, None, f"there is no array X; there are {some(names) or 'none'}.")
     X, y = found["X"], found.get("y")
     if X.ndim != 2 or (y is not None and (y.ndim != 1 or len(y) != len(X))):
         shapes = f"{X.shape} and {None if y is None else y.shape}"
@@ -142,7 +142,9 @@ def table_of(found: Any, source: str, categorical: frozenset[str], first: int = 
     values, told = [], set(categorical)
     for name, column in zip(found.schema.names, found.columns, strict=True):
         if name in names:
-            raise wrong(source, None, f"two columns have the name {name!r}: give each a name of its own.")
+            raise wrong(
+                source, None, f"two columns have the name {quoted(name)}: give each a name of its own."
+            )
         names.append(name)
         array, of_categories = _parquet_column(column, name, source, first)
         values.append(array)
@@ -171,8 +173,10 @@ def _parquet_column(column: Any, name: str, source: str, first: int) -> tuple[Ar
         )
         if np.isinf(numbers).any():
             row = first + int(np.argmax(np.isinf(numbers)))
-            raise wrong(source, None, f"column {name!r} has an infinite number in row {row}.")
+            raise wrong(source, None, f"column {quoted(name)} has an infinite number in row {row}.")
         return numbers, told
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return np.array(column.to_pylist(), dtype=object), told
-    raise wrong(source, None, f"column {name!r} is of {kind}; numbers, truth values and texts can be used.")
+    raise wrong(
+        source, None, f"column {quoted(name)} is of {kind}; numbers, truth values and texts can be used."
+    )

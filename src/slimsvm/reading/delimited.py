@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..rows import Array
-from ..words import count
+from ..words import count, quoted, some
 from .lines import text_lines
 from .table import NoRows, Places, Table, joined, wrong
 
@@ -106,7 +106,7 @@ def delimited_parts(
     names = _names(top, source, line) if header else tuple(f"x{j}" for j in range(len(top)))
     unknown = [name for name in categorical if name not in names]
     if unknown:
-        raise wrong(source, line, f"there is no column {unknown[0]!r}; there are {', '.join(names[:20])}.")
+        raise wrong(source, line, f"there is no column {quoted(unknown[0])}; there are {some(names)}.")
     columns = [_Column(name, cells, name in categorical) for name in names]
     may_be_index = header and not top[0].strip() and len(names) > 2
     body = rows if header else chain([(line, top)], rows)
@@ -196,7 +196,7 @@ def _names(top: list[str], source: str, line: int) -> tuple[str, ...]:
     for name in names:
         if name in seen:
             raise wrong(
-                source, line, f"two columns have the name {name[:60]!r}: give each a name of its own."
+                source, line, f"two columns have the name {quoted(name)}: give each a name of its own."
             )
         seen.add(name)
     return tuple(names)
@@ -269,7 +269,9 @@ class _Column:
         if part.dtype.kind == "f" and np.isinf(part).any():
             at = int(np.argmax(np.isinf(part)))
             raise wrong(
-                source, int(lines[at]), f"column {self.name!r} has an infinite number, {values[at]!r}."
+                source,
+                int(lines[at]),
+                f"column {quoted(self.name)} has an infinite number, {quoted(values[at])}.",
             )
         return part
 
@@ -301,6 +303,6 @@ class _Column:
             among = "a number among texts" if self.texts else "no number, as others of the column are"
             raise wrong(
                 source, int(lines[at]),
-                f"column {self.name!r} has {cell!r}, {among}. If that stands for a missing value, add --missing "
-                f"{cell!r}; if the column holds categories, add --categorical {self.name!r}.",
+                f"column {quoted(self.name)} has {quoted(cell)}, {among}. If that stands for a missing value, add "
+                f"--missing {quoted(cell)}; if the column holds categories, add --categorical {quoted(self.name)}.",
             )  # fmt: skip

@@ -12,18 +12,17 @@ from ..adapters.table_encoder import ColumnKind, inputs_of, kind_of_categories
 from ..errors import DataFormatError
 from ..inputs import Inputs, is_missing
 from ..model import Model
-from ..words import count
+from ..words import count, quoted, some
 from .survey import MOST_CATEGORIES, Survey
 from .table import Table, UnnamedRows, wrong
-from .target import some
 
 
 def no_value(where: str, name: str, more: int) -> DataFormatError:
     """The error that a value is missing, there and in so many more rows."""
     others = f" (and in {count(more, 'row', ',')} more)" if more else ""
     return DataFormatError(
-        f"{where}: column {name!r} has no value{others}. Fit with --impute to put medians and most frequent texts in "
-        f"such places, or leave the column out with --drop {name!r}."
+        f"{where}: column {quoted(name)} has no value{others}. Fit with --impute to put medians and most frequent "
+        f"texts in such places, or leave the column out with --drop {quoted(name)}."
     )
 
 
@@ -39,15 +38,15 @@ def inputs_for_all(survey: Survey, *, impute: bool, unknown: str) -> Inputs:
     for j, (name, column) in enumerate(survey.columns):
         if column.texts is None:
             raise wrong(
-                source, None, f"column {name!r} has no value at all in any file: --drop leaves it out."
+                source, None, f"column {quoted(name)} has no value at all in any file: --drop leaves it out."
             )
         if column.n_missing and not impute:
             raise no_value(column.missing_where, name, column.n_missing - 1)
         if column.counts is None:
             raise wrong(
                 source, None,
-                f"column {name!r} has more than {MOST_CATEGORIES:,} different values, each of which would become a "
-                "number of every row; --drop leaves it out.",
+                f"column {quoted(name)} has more than {MOST_CATEGORIES:,} different values, each of which would "
+                "become a number of every row; --drop leaves it out.",
             )  # fmt: skip
         if column.texts or name in survey.told:
             try:
@@ -90,7 +89,7 @@ def rows_for(inputs: Inputs, rows: Table | UnnamedRows) -> Any:
         if lacking:
             raise wrong(
                 rows.source, None,
-                f"there is no column {lacking[0]!r}, which the model needs; there are {some(rows.names)}.",
+                f"there is no column {quoted(lacking[0])}, which the model needs; there are {some(rows.names)}.",
             )  # fmt: skip
         wanted = rows[inputs.names]
     _check_columns(inputs, wanted)
@@ -116,7 +115,7 @@ def _check_columns(inputs: Inputs, rows: Table) -> None:
         if values.dtype.kind == "O" and not kinds.get(j):
             row = int(np.argmax(~is_missing(values)))
             raise DataFormatError(
-                f"{rows.where(row)}: column {name!r} has {values[row]!r}, where the model takes numbers."
+                f"{rows.where(row)}: column {quoted(name)} has {quoted(values[row])}, where the model takes numbers."
             )
         if j not in fill:
             refuse_missing(rows, [name])
@@ -127,8 +126,9 @@ def _check_columns(inputs: Inputs, rows: Table) -> None:
             ]
             if strange:
                 raise DataFormatError(
-                    f"{rows.where(strange[0])}: column {name!r} has {values[strange[0]]!r}, which it did not have "
-                    "when the model was fitted; fit with --ignore-unknown to take such values as none of the others."
+                    f"{rows.where(strange[0])}: column {quoted(name)} has {quoted(values[strange[0]])}, which it did "
+                    "not have when the model was fitted; fit with --ignore-unknown to take such values as none of "
+                    "the others."
                 )
 
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from ..errors import DataFormatError
 from ..inputs import is_missing
 from ..rows import Array
+from ..words import quoted
 from .table import Table, UnnamedRows, wrong
 from .target import TargetSummary, split
 
@@ -71,9 +72,9 @@ class ColumnSummary:
         if self.texts is not None and other.texts is not None and self.texts != other.texts:
             kinds = ("texts", "a number") if self.texts else ("numbers", "a text")
             raise DataFormatError(
-                f"{other.where}: column {name!r} has {other.first!r}, {kinds[1]}, but {kinds[0]} in {self.where} "
-                f"({self.first!r}). If one of them stands for a missing value, add --missing; if the column holds "
-                f"categories, add --categorical {name!r}."
+                f"{other.where}: column {quoted(name)} has {quoted(other.first)}, {kinds[1]}, but {kinds[0]} in "
+                f"{self.where} ({quoted(self.first)}). If one of them stands for a missing value, add --missing; if "
+                f"the column holds categories, add --categorical {quoted(name)}."
             )
         return ColumnSummary(
             known.texts, known.first, known.where, counts, self.n_missing + other.n_missing,
@@ -196,7 +197,7 @@ class Survey:
         self._refuse_other_columns(other)
         self._refuse_other_categories(other)
         if (self.y.kind == "text") != (other.y.kind == "text"):
-            one, another = (f"{s.y.kind}s, {sorted(s.y.labels or ['...'])[0]!r}" for s in (other, self))
+            one, another = (f"{s.y.kind}s, {quoted(sorted(s.y.labels or ['...'])[0])}" for s in (other, self))
             raise wrong(
                 other.source, None, f"the target has {one} for instance, but {another} in {self.source}."
             )
@@ -218,8 +219,8 @@ class Survey:
             here, there = ("not ", "") if name in self.told else ("", "not ")
             raise wrong(
                 other.source, None,
-                f"column {name!r} is {here}said to be of categories here, and {there}in {self.source}; add "
-                f"--categorical {name!r}.",
+                f"column {quoted(name)} is {here}said to be of categories here, and {there}in {self.source}; add "
+                f"--categorical {quoted(name)}.",
             )  # fmt: skip
 
     def _refuse_other_columns(self, other: Survey) -> None:
@@ -241,14 +242,14 @@ class Survey:
                 verb = "lacks" if another is other else "has"
                 raise wrong(
                     other.source, None,
-                    f"the file {verb} a column {lacking[0]!r}, unlike {self.source}; all files must have the same "
-                    "columns in the same order.",
+                    f"the file {verb} a column {quoted(lacking[0])}, unlike {self.source}; all files must have the "
+                    "same columns in the same order.",
                 )  # fmt: skip
         at = next(j for j, pair in enumerate(zip(self.names, other.names, strict=True)) if len({*pair}) > 1)
         raise wrong(
             other.source, None,
-            f"column {at + 1} is {other.names[at]!r}, but {self.names[at]!r} in {self.source}; all files must have the "
-            "same columns in the same order.",
+            f"column {at + 1} is {quoted(other.names[at])}, but {quoted(self.names[at])} in {self.source}; all files "
+            "must have the same columns in the same order.",
         )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ..rows import Array
+from ..words import quoted
 from .lines import text_lines
 from .table import NoRows, Places, UnnamedRows, joined, wrong
 
@@ -109,7 +110,7 @@ def _check(row: list[str], number: int, source: str) -> None:
         label = float(row[0])
     except ValueError:
         raise wrong(
-            source, number, f"the line begins with {row[0][:60]!r}, which is no number to be a label."
+            source, number, f"the line begins with {quoted(row[0])}, which is no number to be a label."
         ) from None
     if not np.isfinite(label):
         raise wrong(source, number, f"the label {row[0][:60]} is not finite.")
@@ -117,7 +118,7 @@ def _check(row: list[str], number: int, source: str) -> None:
     for token in row[1:]:
         index, colon, value = token.partition(":")
         if not colon or not WHOLE.fullmatch(index):
-            raise wrong(source, number, f"{token[:60]!r} is no pair of index and value, such as 7:0.5.")
+            raise wrong(source, number, f"{quoted(token)} is no pair of index and value, such as 7:0.5.")
         if len(index) > MOST_DIGITS or not 0 <= int(index) <= MOST_FEATURES:
             raise wrong(source, number, f"the index {index[:60]} is not between 0 and {MOST_FEATURES:,}.")
         if int(index) <= last:
@@ -128,6 +129,6 @@ def _check(row: list[str], number: int, source: str) -> None:
         try:
             finite = np.isfinite(float(value))
         except ValueError:
-            raise wrong(source, number, f"{value[:60]!r} at index {index[:60]} is no number.") from None
+            raise wrong(source, number, f"{quoted(value)} at index {index[:60]} is no number.") from None
         if not finite:
             raise wrong(source, number, f"the value {value[:60]} at index {index[:60]} is not finite.")

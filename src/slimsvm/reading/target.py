@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import DataFormatError
 from ..inputs import is_missing
 from ..rows import Array
+from ..words import quoted, some
 from .table import Table, UnnamedRows, wrong
 
 # Names that a target often has, in the order of preference; failing these, it is the last column.
@@ -53,7 +54,9 @@ def target_name(found: Table, target: str | None, drop: Sequence[str]) -> str:
     for name in drop:
         if name not in found.names:
             raise wrong(
-                found.source, None, f"there is no column {name!r} to drop; there are {some(found.names)}."
+                found.source,
+                None,
+                f"there is no column {quoted(name)} to drop; there are {some(found.names)}.",
             )
     names = [name for name in found.names if name not in drop]
     if not names:
@@ -65,7 +68,7 @@ def target_name(found: Table, target: str | None, drop: Sequence[str]) -> str:
         return target
     if target.lstrip("-").isdigit():
         return names[_number(target, len(names), found.source)]
-    raise wrong(found.source, None, f"there is no column {target!r}; there are {some(names)}.")
+    raise wrong(found.source, None, f"there is no column {quoted(target)}; there are {some(names)}.")
 
 
 def _number(target: str, width: int, source: str) -> int:
@@ -74,19 +77,14 @@ def _number(target: str, width: int, source: str) -> int:
     return int(target) % width
 
 
-def some(names: Sequence[str]) -> str:
-    """The first of many names."""
-    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-
-
 def _target(table: Table, name: str) -> Array:
     y = table.column(name)
     missing = is_missing(y)
     if missing.any():
         row = int(np.argmax(missing))
         raise DataFormatError(
-            f"{table.where(row)}: the target {name!r} has no value; rows without one cannot be learnt from, leave "
-            "them out."
+            f"{table.where(row)}: the target {quoted(name)} has no value; rows without one cannot be learnt from, "
+            "leave them out."
         )
     return np.array(y.tolist()) if y.dtype.kind == "O" else y
 
@@ -146,15 +144,15 @@ class TargetSummary:
         classify = self.kind != "number" or (self.whole and few) if task is None else task == "classification"
         if not classify and self.kind == "text":
             raise wrong(
-                source, None, f"the target {name!r} has texts: that is classification, not regression."
+                source, None, f"the target {quoted(name)} has texts: that is classification, not regression."
             )
         if classify and self.labels is not None and len(self.labels) < 2:
             (only,) = self.labels
             only = int(only) if self.whole else only
             raise wrong(
                 source, None,
-                f"the target {'' if name is None else repr(name) + ' '}has one value only, {only!r}: there is nothing "
-                "to tell apart.",
+                f"the target {'' if name is None else quoted(name) + ' '}has one value only, {quoted(only)}: there is "
+                "nothing to tell apart.",
             )  # fmt: skip
         return classify
 

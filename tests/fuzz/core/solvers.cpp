@@ -124,7 +124,7 @@ void box(Input& in, bool tame) {
     for (Index i = 0; i < n; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const Real g = after.gradient[at],
-                 room = eps * (after.rounding[at] + before.rounding[at]) + 4 * tol;
+                 room = eps * (after.rounding[at] + before.rounding[at]) + tol;
       PROMISE(x[i] <= bounds.lower[i] || g <= room || curvature[i] == T(0),
               "box_cd: %Lg, may be %Lg", g, room);
       PROMISE(x[i] >= bounds.upper[i] || -g <= room || curvature[i] == T(0),
