@@ -152,3 +152,13 @@ def test_integers_beyond_all_numbers_are_said(name):
             everyone.make(name).fit(given, y)
         with pytest.raises(ValueError, match=r"X.* has an integer too large for a floating-point number"):
             everyone.answers(everyone.known(name), given)
+
+
+@pytest.mark.parametrize("name", everyone.NAMES)
+def test_a_lazy_frame_has_no_rows_yet(name):
+    X, y, _, _ = everyone.data(name)
+    lazy = pl.DataFrame(X).lazy()
+    with pytest.raises(ValueError, match="X is a lazy frame: give what its method collect returns"):
+        everyone.make(name).fit(lazy, y)
+    with pytest.raises(ValueError, match="X is a lazy frame: give what its method collect returns"):
+        everyone.answers(everyone.known(name), lazy)

@@ -78,6 +78,8 @@ def sound(X: Any, name: str = "X") -> Any:
     """
     if sparse.issparse(X):
         _check_structure(X, name)
+    elif type(X).__name__ == "LazyFrame":
+        raise ValueError(f"{name} is a lazy frame: give what its method collect returns.")
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
             values = X[column] if getattr(dtype, "kind", "") == "O" else None
