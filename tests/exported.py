@@ -29,7 +29,7 @@ from slimsvm.inputs import Inputs
 from slimsvm.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from slimsvm.probability import Probability
 from slimsvm.projection import Projection
-from slimsvm.readout import FeaturesReadout, LargestReadout, SignReadout, VotesReadout
+from slimsvm.readout import DensityReadout, FeaturesReadout, LargestReadout, SignReadout, VotesReadout
 from slimsvm.rows import dense
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
@@ -143,6 +143,9 @@ def readouts() -> Iterator[Case]:
             yield Case(
                 f"sign {classes} {zero}", Model(Inputs(2), f, SignReadout(np.array(classes), zero=zero)), T
             )
+    for log_unit in (0.0, -919.0, 789.5):
+        f = KernelExpansion(RBF(0.7), rng.standard_normal((6, 2)), rng.random(6), 0.0)
+        yield Case(f"density {log_unit}", Model(Inputs(2), f, DensityReadout(log_unit)), T)
     links = [
         Probability("logistic"), Probability("normal"), Probability("softmax"), Probability("softmax", 0.0),
         Probability("softmax", 2.5),
@@ -323,7 +326,8 @@ def check(case: Case, found: dict[str, Any], number: str, *, tolerance: float | 
                 others[np.arange(len(got)), winner] = -1
                 assert (others.max(axis=1) < got[np.arange(len(got)), winner]).all(), where
         elif name == "log_density":
-            visible = np.isfinite(answer) & (answer > np.log(np.finfo(number).tiny) + 5)
+            lowest = case.model.readout.log_unit + np.log(np.finfo(number).tiny) + 5
+            visible = np.isfinite(answer) & (answer > lowest)
             assert visible.any(), where
             got, answer = got[visible], answer[visible]
             assert (np.abs(got - answer) <= 4 * share * (1 + np.abs(answer))).all(), where

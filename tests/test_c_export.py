@@ -133,7 +133,7 @@ def check(header, raw, found):
         positive = found.scores[:, 0] > 1e-30
         np.testing.assert_allclose(
             found.predicted[positive, 0],
-            np.log(found.scores[positive, 0]),
+            np.log(found.scores[positive, 0]) + readout.log_unit,
             rtol=1e-13 if dtype == np.float64 else 3e-6,
             atol=1e-6,
         )
@@ -235,13 +235,14 @@ def made_readout(kind, k):
         "values": (ValueReadout(one_target=False), 3),
         "inlier": (InlierReadout(0.3), 1),
         "density": (DensityReadout(), 1),
+        "density far away": (DensityReadout(-919.0), 1),
         "features": (FeaturesReadout(), 5),
     }[kind]
 
 
 READOUTS = (
     "sign", "zero", "normal", "largest", "halves", "logistic", "votes", "ties", "pairs", "value", "values", "inlier",
-    "density", "features",
+    "density", "density far away", "features",
 )  # fmt: skip
 
 

@@ -9,14 +9,17 @@ from scipy.optimize import minimize
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KernelDensity
 
+import slimsvm
 from profiles import HARD, hard
 from slimsvm import SparseKernelDensity
+from slimsvm.adapters.slim import slim
 from slimsvm.kernels import RBF
 from slimsvm.methods.density.bandwidth import full_bandwidth
 from slimsvm.methods.density.exchange import at_rest, exchanged, keep_at_most, settled
 from slimsvm.methods.density.mixture import solve_mixture
 from slimsvm.methods.density.mixture_support import mixture_support, sparse_mixture
 from slimsvm.problem import KernelGram
+from slimsvm.readout import DensityReadout
 
 
 def mixture_rows(n, seed=0):
@@ -304,3 +307,22 @@ def test_every_sparse_format_gives_the_model_of_csr_array(kind, bandwidth):
     assert found.weights_.tobytes() == wanted.weights_.tobytes()
     new = getattr(sparse, kind)(X[:20])
     assert found.score_samples(new).tobytes() == wanted.score_samples(sparse.csr_array(X[:20])).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("d", "scale", "dtype"), [(80, 3.0, np.float32), (700, 3.0, np.float64), (40, 1e-9, np.float64)]
+)
+def test_densities_that_are_no_numbers_have_a_unit(d, scale, dtype, tmp_path):
+    """In many dimensions they were zero in smaller formats, and beyond all numbers in large units."""
+    X = (scale * np.random.default_rng(0).standard_normal((60, d))).astype(dtype)
+    model = SparseKernelDensity().fit(X)
+    wanted = model.score_samples(X)
+    assert abs(model.readout_.log_unit) > 60
+    np.testing.assert_allclose(model.readout_.answer(model.expansion_(X)), wanted, rtol=1e-5)
+    np.testing.assert_allclose(slim(model.model_).score_samples(X), wanted, rtol=1e-5)
+    for number in ("float64", "float32", "int8"):
+        slimsvm.save(model, tmp_path / "m.slim", number=number)
+        again = slimsvm.load(tmp_path / "m.slim")
+        np.testing.assert_allclose(again.score_samples(X), wanted, rtol=1e-3 if number == "int8" else 1e-5)
+        assert again.readout_ == model.readout_
+    assert SparseKernelDensity().fit(X[:, :3].astype(np.float64) / scale).readout_ == DensityReadout(0.0)

@@ -7,7 +7,7 @@ import pytest
 
 import random_cases
 from profiles import HARD
-from slimsvm import LSSVC
+from slimsvm import LSSVC, CompactSVC
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
@@ -74,6 +74,23 @@ def test_the_middle_of_rows_of_the_largest_numbers_is_one():
 def test_noise_beside_weights_of_nothing_has_a_precision():
     """That of the targets became zero, and its logarithm infinite."""
     assert random_cases.attack(602926) == random_cases.Found("fitted")
+
+
+def test_a_width_beyond_all_numbers_is_the_largest():
+    """That of rows of 1e-150 overflowed with gamma=1e12; numbers of four bits do not go so far."""
+    assert random_cases.attack(706671) == random_cases.Found("ValueError")
+    given = random_cases.trial(706671)
+    wide = CompactSVC(gamma=1e12, max_vectors=8, refine=False).fit(given.rows, given.y)
+    assert np.isfinite(wide.decision_function(given.asked)).all()
+
+
+def test_the_deviation_of_a_row_far_away_is_the_same_alone():
+    """Terms of c' S c cancelled, to another rest in a batch."""
+    assert random_cases.attack(710467) == random_cases.Found("fitted")
+
+
+def test_a_density_beyond_all_numbers_has_a_unit():
+    assert random_cases.attack(716869) == random_cases.Found("fitted")
 
 
 def test_a_case_is_known_by_its_number():

@@ -276,13 +276,15 @@ class FeaturesReadout:
 
 @dataclass(frozen=True)
 class DensityReadout:
-    """The output as a probability density."""
+    """The output as a probability density, in units of exp(`log_unit`): in many dimensions densities are no numbers."""
+
+    log_unit: float = 0.0
 
     def answer(self, outputs: Array) -> Array:  # (n,)
         """Logarithm of the density; minus infinity where the output is too small for its type."""
         with np.errstate(divide="ignore"):
             logarithm: Array = np.log(np.maximum(outputs[:, 0], 0.0))
-        return logarithm
+        return logarithm + outputs.dtype.type(self.log_unit)
 
 
 LabelReadout: TypeAlias = SignReadout | LargestReadout | VotesReadout

@@ -177,7 +177,8 @@ class SlimDensity(SlimModel):
             return self.readout_.answer(self._outputs(X))
         # far from all vectors the output is too small for its type, but not its logarithm
         X, vectors = (as_rows(rows).astype(np.float64) for rows in (self._rows(X), f.vectors))
-        return log_of_sum(X, vectors, f.coef[:, 0].astype(np.float64), f.kernel.gamma)
+        logarithm: Array = log_of_sum(X, vectors, f.coef[:, 0].astype(np.float64), f.kernel.gamma)
+        return logarithm + self.readout_.log_unit
 
     def score(self, X: Any, y: Any = None) -> float:
         """Total log-likelihood of the rows of X.

@@ -254,7 +254,7 @@ def _answers(readout: Readout) -> Iterator[str]:
     if isinstance(readout, InlierReadout):
         yield parts.INLIER
     elif isinstance(readout, DensityReadout):
-        yield parts.DENSITY
+        yield parts.DENSITY % (f" + ({readout.log_unit!r})" if readout.log_unit else "")
     elif isinstance(readout, SignReadout | LargestReadout | VotesReadout):
         yield from _classes(readout)
     elif isinstance(readout, ValueReadout) and readout.one_target:

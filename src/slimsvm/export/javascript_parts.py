@@ -214,6 +214,6 @@ INLIER = """\
 export const predict = (row) => (outputs(row)[0] > 0 ? 1 : -1);
 export const scores = (row) => outputs(row)[0];
 """
-DENSITY = "export const predict = (row) => Math.log(max(outputs(row)[0], 0));\n"
+DENSITY = "export const predict = (row) => Math.log(max(outputs(row)[0], 0))%s;\n"
 ONE_VALUE = "export const predict = (row) => outputs(row)[0];\n"
 ALL_VALUES = "export const predict = (row) => outputs(row);\n"

@@ -38,7 +38,12 @@ def answers(g: Graph, readout: Readout, outputs: str) -> dict[str, str]:
         return {"label": g.add("Where", inlier, np.array(1), np.array(-1)), "scores": scores}
     if isinstance(readout, DensityReadout):
         density = g.add("Max", g.add("Reshape", outputs, FLAT), g.number(0))
-        return {"log_density": g.add("Log", density)}
+        logarithm = g.add("Log", density)
+        return {
+            "log_density": g.add("Add", logarithm, g.number(readout.log_unit))
+            if readout.log_unit
+            else logarithm
+        }
     if isinstance(readout, FeaturesReadout):
         return {"features": outputs}
     assert isinstance(readout, ValueReadout)

@@ -44,8 +44,10 @@ ENTRIES: dict[str, dict[str, Callable[[Any, str], Any]]] = {
     "value": {"one_target": checks.flag},
     "inlier": {"offset": checks.number},
     "features": {"prefix": checks.text},
-    "density": {},
+    "density": {"log_unit": checks.number},
 }
+# Those that files may lack: they were written before there were such, and mean what is the default.
+LATER = ("log_unit",)
 
 
 def write_inputs(inputs: Inputs, writer: Writer) -> dict[str, Any]:
@@ -138,8 +140,12 @@ def read_readout(stored: Any, n_outputs: int, reader: Reader) -> Readout:
     what = "the readout"
     kind = checks.text(stored.get("kind") if isinstance(stored, dict) else None, f"{what}: kind", READOUTS)
     more = ("classes", "probability") if kind in LABELS else ()
-    entry = checks.table(stored, what, ("kind", *more, *ENTRIES[kind]))
-    options = {key: check(entry[key], f"{what}: {key}") for key, check in ENTRIES[kind].items()}
+    later = [key for key in ENTRIES[kind] if key in LATER]
+    required = [key for key in ENTRIES[kind] if key not in LATER]
+    entry = checks.table(stored, what, ("kind", *more, *required), later)
+    options = {
+        key: check(entry[key], f"{what}: {key}") for key, check in ENTRIES[kind].items() if key in entry
+    }
     if kind in LABELS:
         options["classes"] = classes = read_classes(entry["classes"], reader)
         options["probability"] = _read_probability(entry["probability"], len(classes))

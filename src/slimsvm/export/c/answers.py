@@ -35,7 +35,7 @@ def write_answers(code: Code, readout: Readout, n_outputs: int, threshold: float
         return
     _write_plain_scores(code)
     if isinstance(readout, DensityReadout):
-        _write_density(code)
+        _write_density(code, readout.log_unit)
     elif isinstance(readout, FeaturesReadout) or (
         isinstance(readout, ValueReadout) and not readout.one_target
     ):
@@ -77,7 +77,7 @@ def _write_plain_scores(code: Code) -> None:
     )
 
 
-def _write_density(code: Code) -> None:
+def _write_density(code: Code, log_unit: float) -> None:
     # log t = 2 artanh((t - 1) / (t + 1)) + n log 2, t between 0.7 and 1.4
     odd = [1 / power for power in range(1, 21, 2)]
     series = code.number(odd[-1])
@@ -101,13 +101,15 @@ def _write_density(code: Code) -> None:
             return 2 * s * $series + n * $two;
         }
 
-        /* The logarithm of the density; ${name}_scores gives the density itself. */
+        /* The logarithm of the density; ${name}_scores gives the density itself$unit. */
         static inline $real ${name}_predict(const $real *x) {
             $real out[1];
             ${name}_outputs(x, out);
-            return ${name}_log(out[0]);
+            return ${name}_log(out[0])$plus;
         }
         """,
+        unit=f", in units of exp({log_unit:.6g})" if log_unit else "",
+        plus=f" + ({code.number(log_unit)})" if log_unit else "",
         series=series, high=code.number(1.4), low=code.number(0.7), half=code.number(0.5), two=code.number(np.log(2)),
     )  # fmt: skip
 

@@ -333,7 +333,7 @@ class CompactFit:
     def _kernel_of(self, width: float) -> Kernel:
         """The kernel of training rows at a width."""
         if self._shape is not None:
-            widths = one_if_equal(width * self._shape)
+            widths = one_if_equal(width * np.minimum(self._shape, 1e308 / max(width, 1.0)))  # a number
             return RBF(widths) if self.model.kernel == "rbf" else Laplacian(widths)
         return as_kernel(self.model.kernel, width, self.model.degree, self.model.coef0)
 

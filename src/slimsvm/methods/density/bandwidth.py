@@ -20,6 +20,8 @@ from ...progress import tell
 from ...rows import Array, Rows, block_slices, squared_norms
 from .mixture_support import SparseMixture
 
+# Logarithm of the largest factor of a density that is part of its coefficients: they are numbers of float32 then.
+LARGEST_LOG = math.log(1e30)
 # Rows whose left-out likelihood chooses the bandwidth of the full estimate; all rows take part in it.
 ROWS_LEFT_OUT = 1000
 # Its range as multiples of Scott's rule, and the precision of its logarithm.
@@ -40,9 +42,23 @@ _DIRECTION_SEED = 20100601
 
 def mixture_log_density(X: Rows, Z: Rows, weights: Array, bandwidth: float) -> Array:  # (n,)
     """Log-density of rows X under Gaussians of this bandwidth at the rows of Z, both in float64."""
-    return log_of_sum(X, Z, weights, 0.5 / bandwidth**2) - 0.5 * X.shape[1] * math.log(
-        2.0 * math.pi * bandwidth**2
-    )
+    return log_of_sum(X, Z, weights, 0.5 / bandwidth**2) + log_factor(bandwidth, X.shape[1])
+
+
+def log_factor(bandwidth: float, n_features: int) -> float:
+    """Logarithm of the factor that makes a kernel integrate to one."""
+    return -n_features * (0.5 * math.log(2.0 * math.pi) + math.log(bandwidth))
+
+
+def log_unit(factor: float) -> float:
+    """Logarithm of the unit of the outputs: that of the factor where it would be no number, else nothing.
+
+    Examples
+    --------
+    >>> log_unit(log_factor(1.0, 2)), round(log_unit(log_factor(1.0, 1000)))
+    (0.0, -919)
+    """
+    return 0.0 if abs(factor) <= LARGEST_LOG else factor
 
 
 def log_of_sum(X: Rows, Z: Rows, coef: Array, gamma: float) -> Array:  # (n,)

@@ -25,7 +25,7 @@ from ..base import TrainedEstimator, unchanged_on_failure
 from ..checks import checked_weight
 from ..documentation import documented
 from ..progress import FitProgress
-from .bandwidth import deviation, full_bandwidth, mixture_log_density, sparse_bandwidth
+from .bandwidth import deviation, full_bandwidth, log_factor, log_unit, mixture_log_density, sparse_bandwidth
 from .mixture_support import SparseMixture, sparse_mixture
 
 # Looks at what each row would gain as a vector, which take a pass over the kernel matrix each.
@@ -76,7 +76,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
     weights_ : array of shape (n_vectors,)
         Positive, with sum one.
     dual_coef_ : array of shape (1, n_vectors)
-        The weights times the factor that makes each kernel integrate to one.
+        The weights times the factor that makes each kernel integrate to one; the weights themselves where that is not
+        between 1e-30 and 1e30, as in many dimensions: outputs are then in units of exp(`readout_.log_unit`).
     n_iter_ : int
     n_columns_ : array of shape (n_iter + 1,)
         Columns before the first round and vectors left after each; the last, when they have found their places.
@@ -166,7 +167,7 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
             progress.say(
                 f"bandwidth {bandwidth:.4g}: {count(vectors, 'vector')} after {count(rounds, 'round')}"
             )
-            self._store(trained, DensityReadout())
+            self._store(trained, DensityReadout(log_unit(log_factor(bandwidth, X.shape[1]))))
             progress.finish()
         return self
 
@@ -189,8 +190,8 @@ class SparseKernelDensity(DensityMixin, TrainedEstimator):
         found = self._mixture(points, weight, bandwidth)
         found.rounds.warn_if_unfinished(type(self).__name__)
         support = rows[found.support]
-        factor = math.exp(-0.5 * X.shape[1] * math.log(2.0 * math.pi * bandwidth**2))
-        coef = (found.weights * factor).astype(X.dtype)
+        factor = log_factor(bandwidth, X.shape[1])
+        coef = (found.weights * math.exp(factor - log_unit(factor))).astype(X.dtype)
         return Trained(
             KernelExpansion(RBF(0.5 / bandwidth**2), X[support], coef, np.zeros(1, dtype=X.dtype)),
             support,

@@ -40,6 +40,20 @@ MOST_STEPS = {"fast": 10_000, "em": 2_000}
 LIKELY_PASSES = 50
 
 
+def variances(columns: Array, covariance: Array) -> Array:  # (n, k)
+    """Variance of each row's output, c' S c for its columns c and the posterior S of each output, as a sum of squares.
+
+    Terms of the quadratic form itself cancel far from the vectors, to a rest that is another for a row alone than among
+    others.
+    """
+    size = np.sqrt(np.maximum(np.einsum("ojj->oj", covariance), 0.0))
+    unit = np.where(size > 0, size, 1.0)
+    values, directions = np.linalg.eigh(covariance / (unit[:, :, None] * unit[:, None, :]))
+    reach = (columns * size[:, None, :]) @ directions
+    found: Array = (np.square(reach) @ np.maximum(values, 0.0)[:, :, None])[:, :, 0].T
+    return found
+
+
 def train(
     model: Any,
     data: TrainingSet,
@@ -374,7 +388,7 @@ class RVR(KernelRegressor):
             self._rows(X), self.support_vectors_, n_threads=n_threads(self.n_jobs)
         )
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = np.einsum("ij,ojk,ik->io", columns, self.covariance_, columns, optimize=True)
-            deviation = np.sqrt(np.maximum(variance, 0.0) + self.noise_**2).astype(mean.dtype)
+            variance = variances(columns, self.covariance_)
+            deviation = np.sqrt(variance + self.noise_**2).astype(mean.dtype)
         outputs_that_fit(deviation, self._rows(X), self.expansion_.kernel)
         return mean, self.readout_.answer(deviation)
