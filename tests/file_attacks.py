@@ -135,7 +135,8 @@ def changed_description(description: Any, rng: random.Random) -> Any:
     """One entry replaced, left out, doubled, or put elsewhere."""
     description = copy.deepcopy(description)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        ways = places(description)
+        if not (ways := places(description)):  # nothing is left
+            break
         *before, last = rng.choice(ways)
         parent = description
         for key in before:

@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import random
 import sys
+import tracemalloc
 from pathlib import Path
 
 import atheris
@@ -78,6 +79,7 @@ def main() -> None:
             Path(f"{prefix}broke-{hashlib.sha1(data).hexdigest()}").write_bytes(data)
             raise
 
+    tracemalloc.start(1)  # once: each start and stop costs kilobytes
     mutator = {"custom_mutator": altered_model} if name == "models" else {}
     atheris.Setup(sys.argv, check, **mutator)
     atheris.Fuzz()
