@@ -129,15 +129,17 @@ def delimited_parts(
 
 
 def found_separator(lines: list[str]) -> str:
-    """The separator that gives every line the same number of fields, and the most of them.
+    """The separator that gives every line the same number of fields, and the most of them; a space, if no other does.
 
     Examples
     --------
-    >>> found_separator(["a;b;c", "1,5;2;3"])
-    ';'
+    >>> found_separator(["a;b;c", "1,5;2;3"]), found_separator(["a , b", "1 , 2"]), found_separator(["a b", "1 2"])
+    (';', ',', ' ')
     """
     best, most = ",", (False, 1)
     for separator in SEPARATORS:
+        if separator == " " and most[0]:
+            break
         try:
             found = [len(row) for row in _parsed(iter(lines), separator) if row]
         except csv.Error:
