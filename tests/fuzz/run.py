@@ -27,7 +27,7 @@ BUILD = ROOT / "build" / "fuzz"
 PAGE = ROOT / "benchmarks" / "results" / "fuzz.md"
 CORE = {
     "kernels": "expansion, finite_expansion, gram",
-    "solvers": "box_cd, pair_cd, active_set, scaled_hinge",
+    "solvers": "box_cd, pair_cd, active_set, scaled_hinge, one_norm",
     "refinement": "refine, refine_map",
 }
 READERS = {
