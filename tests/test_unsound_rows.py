@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 
 import everyone
+from slimsvm import LSSVC
 from slimsvm.kernels import FunctionKernel
 from slimsvm.rows import as_rows
 
@@ -140,6 +141,15 @@ def test_kernel_values_do_not_depend_on_which_row_comes_first(name):
             wrong[3, 50] += 0.25
             with pytest.raises(ValueError, match=r"symmetric for kernel='precomputed', but X\[3, 50\] is 0"):
                 everyone.make(name, kernel="precomputed").fit(form(wrong), y)
+
+
+def test_the_place_is_that_in_the_matrix_that_was_given():
+    K, weight = np.eye(6), np.array([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])
+    K[0, 1] = 0.5  # of a row without weight
+    LSSVC(kernel="precomputed").fit(K, [0, 1, 0, 1, 0, 1], sample_weight=weight)
+    K[2, 4] = 0.5
+    with pytest.raises(ValueError, match=r"but X\[2, 4\] is 0.5 and X\[4, 2\] is 0: give"):
+        LSSVC(kernel="precomputed").fit(K, [0, 1, 0, 1, 0, 1], sample_weight=weight)
 
 
 @pytest.mark.parametrize("name", everyone.NAMES)

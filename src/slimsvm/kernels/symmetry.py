@@ -26,12 +26,12 @@ def check_symmetric(kernel: Kernel, X: Rows) -> None:
         )
 
 
-def check_symmetric_matrix(K: Rows) -> None:
-    """Refuse a given matrix of kernel values that is not that of the training rows with themselves.
+def check_symmetric_matrix(K: Rows, rows: Array) -> None:
+    """Refuse a given matrix of kernel values that is not that of the training rows, of these numbers, with themselves.
 
     Examples
     --------
-    >>> check_symmetric_matrix(np.array([[1.0, 0.5], [0.25, 1.0]]))
+    >>> check_symmetric_matrix(np.array([[1.0, 0.5], [0.25, 1.0]]), np.arange(2))
     Traceback (most recent call last):
     ValueError: X must be symmetric for kernel='precomputed', but X[0, 1] is 0.5 and X[1, 0] is 0.25: give the kernel \
 values of the training rows with themselves.
@@ -42,16 +42,16 @@ values of the training rows with themselves.
         place = (int(apart.row[0]), int(apart.col[0])) if apart.nnz else None
     else:
         largest, place = max(float(K.max(initial=0.0)), -float(K.min(initial=0.0))), None
-        for rows in block_slices(len(K), 4 * K.itemsize * len(K)):
-            found = _unlike(K[rows, rows.start :], K[rows.start :, rows].T, largest)
+        for block in block_slices(len(K), 4 * K.itemsize * len(K)):
+            found = _unlike(K[block, block.start :], K[block.start :, block].T, largest)
             if found is not None:
-                place = found[0] + rows.start, found[1] + rows.start
+                place = found[0] + block.start, found[1] + block.start
                 break
     if place is not None:
         i, j = place
         raise ValueError(
-            f"X must be symmetric for kernel='precomputed', but X[{i}, {j}] is {K[i, j]:.6g} and X[{j}, {i}] is "
-            f"{K[j, i]:.6g}: give the kernel values of the training rows with themselves."
+            f"X must be symmetric for kernel='precomputed', but X[{rows[i]}, {rows[j]}] is {K[i, j]:.6g} and "
+            f"X[{rows[j]}, {rows[i]}] is {K[j, i]:.6g}: give the kernel values of the training rows with themselves."
         )
 
 

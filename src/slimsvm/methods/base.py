@@ -205,6 +205,8 @@ class KernelEstimator(TrainedEstimator):
     def _prepared(self, X: Any, y: Any, sample_weight: Any, progress: FitProgress) -> tuple[TrainingSet, Run]:
         """The training set with equal rows merged, and the run it is for."""
         data, known = self._training_set(X, y, sample_weight)
+        if self._is_precomputed:
+            check_symmetric_matrix(data.X, data.rows)
         data = data.merged_by_row_and_target() if self._merges_equal_targets else data.merged_by_row()
         if self._needs_every_column:
             check_width(data.X)
@@ -249,7 +251,6 @@ class KernelEstimator(TrainedEstimator):
             )
         if self._is_precomputed:
             check_finite(rows if isinstance(rows, np.ndarray) else rows.data)
-            check_symmetric_matrix(rows)
         return rows if isinstance(y, str) else (rows, checked[1])
 
     def _kernel_for(self, data: TrainingSet) -> Kernel:
