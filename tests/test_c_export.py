@@ -242,7 +242,7 @@ def made_readout(kind, k):
 
 READOUTS = (
     "sign", "zero", "normal", "largest", "halves", "logistic", "votes", "ties", "pairs", "value", "values", "inlier",
-    "density", "density far away", "features",
+    "density", "features",
 )  # fmt: skip
 
 
@@ -295,6 +295,7 @@ def test_every_readout_kernel_and_projection(tmp_path):
             made_model(40 + i, "largest", kernel=kernel),
             made_model(50 + i, "votes", kernel=kernel, rank=3),
         ]
+    cases += [made_model(16, "density far away"), made_model(36, "density far away", rank=3)]
     cases += [
         made_model(60 + i, "values", kernel=kernel) for i, kernel in enumerate(("linear", "poly", "sigmoid"))
     ]

@@ -162,6 +162,15 @@ def test_what_is_wrong_with_a_part_is_said():
     assert (model.expansion_, model._stream) == before
 
 
+def test_given_kernel_values_do_not_come_in_parts():
+    X, y = make_banana(40, random_state=0)
+    model = CompactSVC(kernel="precomputed")
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        model.partial_fit(X @ X.T, y)
+    assert hasattr(CompactSVC(kernel=lambda A, B: A @ B.T), "partial_fit")
+
+
 def test_targets_weights_and_names():
     X, _ = make_banana(900, random_state=0)
     y = 50.0 + 10.0 * np.sin(X[:, 0])

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ...calibration import fit_softmax, per_row
@@ -28,7 +29,7 @@ from .constraints import COMPACT_CONSTRAINTS
 from .every_row import on_every_row
 from .fitting import STAGES, CompactFit
 from .observations import of_mean_one
-from .online import GoesOn
+from .online import GoesOn, takes_parts
 from .plan import SOME_ROWS
 from .scoring import score_by
 
@@ -234,6 +235,7 @@ class CompactSVC(ProbabilitiesMixin, Compact, KernelClassifier):
             probability = fit_softmax(held.outputs, data.codes[held.rows], per_row(held.weight))
         return replace(trained, probability=probability)
 
+    @available_if(takes_parts)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with more rows, in memory that does not grow with their number.
@@ -375,6 +377,7 @@ scale, warm_start, on_interrupt, verbose, random_state, n_jobs
 
         return CompactFit(self, data, loss, run, (unit, centre), score).train()[0]
 
+    @available_if(takes_parts)  # type: ignore[untyped-decorator]
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on with more rows, as `CompactSVC.partial_fit` does.

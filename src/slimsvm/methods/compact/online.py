@@ -34,6 +34,16 @@ MOST_ADDED = LARGEST // CHANGED
 WARM_EPOCHS = 40
 
 
+def takes_parts(model: Any) -> bool:
+    """Whether `partial_fit` is there: rows that come in parts have no column for each row."""
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+        raise AttributeError(
+            f"{type(model).__name__} has no partial_fit with kernel='precomputed', which has a column for each row; "
+            "use a kernel that is computed."
+        )
+    return True
+
+
 class GoesOn(FitsInChunks):
     """`partial_fit`, and fits that begin with a model."""
 
