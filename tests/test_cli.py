@@ -421,7 +421,7 @@ def test_a_cluster_gives_the_same_model(shop, months, capsys):
     pytest.importorskip("slimsvm.dask")
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as cluster:
         address = cluster.scheduler_address
         assert main(["fit", "months", "--impute", "-q", "--json", "--out", "m.slim", "--dask", address]) == 0

@@ -192,7 +192,7 @@ def cluster():
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as started,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as started,
         Client(started) as client,
     ):
         yield client
@@ -251,6 +251,17 @@ def test_a_scheduler_that_is_gone_is_an_error_and_no_hang(cluster):
     assert isinstance(ended.get("error"), ConnectionError), ended
     assert time.monotonic() - began < 30
     assert not hasattr(model, "expansion_")
+
+
+def test_a_scheduler_that_is_gone_when_workers_are_asked_is_the_same_error(cluster, monkeypatch):
+    from distributed.comm import CommClosedError
+
+    def run(*_, **__):
+        raise CommClosedError("Stream is closed")
+
+    monkeypatch.setattr(cluster, "run", run)
+    with pytest.raises(ConnectionError, match=r"Dask's scheduler \(tcp://.*\) is lost; nothing was changed"):
+        on_dask.DaskFixedSizeLSSVC(n_vectors=15).fit(*arrays())
 
 
 def deadly(block):

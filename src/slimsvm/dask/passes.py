@@ -83,7 +83,10 @@ class DaskPasses:
             return
         new = named_by(*sent) - self._modules
         if new:
-            check_workers(self._client, new)
+            try:
+                check_workers(self._client, new)
+            except OSError as error:
+                raise _lost(self._client) from error
             self._modules |= new
 
     def _result(self, root: Delayed, parts: list[Delayed]) -> Any:
