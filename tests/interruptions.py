@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
@@ -25,6 +26,8 @@ def interrupted(action: Callable[[], Any], seconds: float) -> tuple[float, bool]
 
     The processor's timer has a signal of its own; it is handled as Python handles SIGINT.
     """
+    # Python drops an interrupt that falls into a callback of its garbage collection; hypothesis leaves one there
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
     before = signal.signal(signal.SIGPROF, signal.default_int_handler)
     start, struck = time.process_time(), False
     try:
@@ -37,6 +40,7 @@ def interrupted(action: Callable[[], Any], seconds: float) -> tuple[float, bool]
         struck = True
     went_on = time.process_time() - start - seconds
     signal.signal(signal.SIGPROF, before)
+    gc.callbacks[:] = callbacks
     return went_on, struck
 
 
