@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -31,6 +32,7 @@ from slimsvm.datasets import make_banana
 from slimsvm.export.c.inputs import raw_numbers
 from slimsvm.export.c.selftest import outputs_of_raw, size_of_outputs
 from slimsvm.export.c.text import BYTES
+from slimsvm.export.c.whole import MOVES
 from slimsvm.inputs import Inputs
 from slimsvm.kernels import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from slimsvm.probability import Probability
@@ -306,6 +308,22 @@ def test_every_readout_kernel_and_projection(tmp_path):
     ]
     headers, rows = made_headers(cases)
     answered_in_turns(headers, rows, tmp_path)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_rows_behind_a_projection_move_by_no_more_than_their_grid_allows(offset, tmp_path):
+    options = {"m": 5, "d": 38, "rank": 4, "offset": offset}
+    made = itertools.product(range(3000, 3003), ("density", "value"), ("rbf", "widths", "laplacian"))
+    cases = [made_model(seed, readout, kernel=kernel, **options) for seed, readout, kernel in made]
+    headers, rows = made_headers(cases, ("int16", "int8", "int4"))
+    found = c_programs.run(headers, rows, tmp_path, [*c_programs.C99, "-O1"])
+    for header, raw, each in zip(headers, rows, found, strict=True):
+        outputs, size = exact(header, raw)
+        usual = np.abs(raw).max(axis=1) <= LARGEST_IN_PRODUCTS
+        # no kernel is steeper than one
+        most = (MOVES + VALUE_ERROR[header.number]) * np.abs(header.model.expansion.coef).sum(axis=0)
+        most = most + (TOLERANCE["float32"] + double_of_image(header, raw)) * size
+        assert (np.abs(each.scores - outputs) <= most)[usual].all(), f"{header}"
 
 
 def test_rows_far_from_the_origin(tmp_path):
