@@ -157,7 +157,7 @@ def test_integers_beyond_all_numbers_are_said(name):
     X, y, _, _ = everyone.data(name)
     rows = X.tolist()
     rows[3][1] = 10**400
-    for given in (rows, np.array(rows, dtype=object), pd.DataFrame(rows)):
+    for given in (rows, np.array(rows, dtype=object), pd.DataFrame(np.array(rows, dtype=object))):
         with pytest.raises(ValueError, match=r"X.* has an integer too large for a floating-point number"):
             everyone.make(name).fit(given, y)
         with pytest.raises(ValueError, match=r"X.* has an integer too large for a floating-point number"):
