@@ -291,6 +291,17 @@ def test_what_is_wrong_with_a_chunk_is_said_with_its_name(chunks, words):
         FixedSizeLSSVC(n_vectors=2).fit_chunks(lambda: iter(chunks))
 
 
+def test_chunks_in_a_list_are_as_those_of_a_reader(classes):
+    X, y = classes
+    chunks = list(reader_of(X, y, (0, 100, len(X)))())
+    for given in (chunks, tuple(chunks)):
+        found = FixedSizeLSSVC(n_vectors=10, random_state=0).fit_chunks(given)
+        wanted = FixedSizeLSSVC(n_vectors=10, random_state=0).fit_chunks(lambda: iter(chunks))
+        np.testing.assert_array_equal(found.decision_function(X), wanted.decision_function(X))
+    with pytest.raises(ValueError, match="no rows"):
+        FixedSizeLSSVC().fit_chunks([])
+
+
 def test_readers_that_fail_or_change():
     with pytest.raises(DataFormatError, match="chunk 2: the reader failed with OSError: the disk is gone"):
         FixedSizeLSSVC(n_vectors=2).fit_chunks(failing(2))
@@ -306,7 +317,14 @@ def test_readers_that_fail_or_change():
         FixedSizeLSSVC(kernel="precomputed").fit_chunks(lambda: iter([(np.eye(2), [0, 1])]))
 
 
-def test_a_reader_must_give_the_same_chunks_each_time(many, monkeypatch):
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        ((0, 1000, 3000), "3 chunks of 3000 rows in the first pass and 2 chunks of 3000 rows in this one"),
+        ((0, 1000, 2000, 2999), "3 chunks of 3000 rows in the first pass and 3 chunks of 2999 rows in this one"),
+    ],
+)
+def test_a_reader_must_give_the_same_chunks_each_time(later, words, many, monkeypatch):
     X, y = many
     model = on_a_sample(FixedSizeLSSVC(n_vectors=10), monkeypatch).fit(X[:50], y[:50])
     before = model.expansion_
@@ -314,10 +332,9 @@ def test_a_reader_must_give_the_same_chunks_each_time(many, monkeypatch):
 
     def reader():
         given.append(1)
-        cuts = (0, 1000, 2000, 3000) if len(given) == 1 else (0, 1000, 3000)
-        return reader_of(X, y, cuts)()
+        return reader_of(X, y, (0, 1000, 2000, 3000) if len(given) == 1 else later)()
 
-    with pytest.raises(ValueError, match="3 chunks in the first pass and 2 in this one"):
+    with pytest.raises(ValueError, match=words):
         model.fit_chunks(reader)
     assert model.expansion_ is before
 

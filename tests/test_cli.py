@@ -517,6 +517,7 @@ BAD = {
     "two names": ("a,a,y\n1,2,u\n3,4,v\n", 1, "two columns have the name 'a'"),
     "one class": ("a,b,y\n1,2,u\n3,4,u\n", None, "has one value only, 'u'"),
     "open quote": ('a,b,y\n1,"x,u\n2,z,v\n', 3, "is a quote left open?"),
+    "carriage returns": ("a,b,y\r1,2,u\r3,4,v\r", 1, "because of a carriage return within it"),
     "no target": ("a,b,y\n1,2,u\n3,4,\n", 3, "the target 'y' has no value"),
     "names of rows": ("a,b,y\n" + "".join(f"n{i},{i},{'uv'[i % 2]}\n" for i in range(50)), None, "name the rows"),
     "a long line": (b"a,b,y\n" + b"1" * (2**24 + 5), 2, "longer than 16,777,216 bytes"),

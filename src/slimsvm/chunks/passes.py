@@ -13,6 +13,7 @@ import numpy as np
 from ..progress import tell
 from ..rows import Array, Rows
 from ..threads import one_blas_thread
+from ..words import count
 from .blocks import Block, Reader, read
 
 T = TypeVar("T")
@@ -121,16 +122,18 @@ class LocalPasses:
     def __init__(self, reader: Reader, *, classify: bool, n_threads: int = 1) -> None:
         self._reader, self._classify, self._n_threads = reader, classify, n_threads
         self._n_chunks: int | None = None
+        self._n_rows = 0
 
     def run(self, function: Callable[[Block], T], merge: Callable[[T, T], T], what: str) -> T:
         """As `Passes` says."""
-        n_chunks = 0
+        n_chunks = n_rows = 0
 
         def counted() -> Iterator[Block]:
-            nonlocal n_chunks
+            nonlocal n_chunks, n_rows
             for block in read(self._reader, classify=self._classify):
                 yield block
                 n_chunks += 1
+                n_rows += block.n_rows
                 tell(what, n_chunks, self._n_chunks)
 
         def merge_both(first: T | None, second: T | None) -> T | None:
@@ -138,12 +141,13 @@ class LocalPasses:
 
         with closing(self._parts(counted(), function)) as parts:
             found = fold(parts, merge_both)
-        if self._n_chunks is not None and self._n_chunks != n_chunks:
+        if self._n_chunks is not None and (self._n_chunks, self._n_rows) != (n_chunks, n_rows):
             raise ValueError(
-                f"the reader gave {self._n_chunks} chunks in the first pass and {n_chunks} in this one; it must give "
-                "the same chunks each time it is called (a generator can be gone through once: return a fresh one)."
+                f"the reader gave {count(self._n_chunks, 'chunk')} of {count(self._n_rows, 'row')} in the first pass "
+                f"and {count(n_chunks, 'chunk')} of {count(n_rows, 'row')} in this one; it must give the same chunks "
+                "each time it is called (a generator can be gone through once: return a fresh one)."
             )
-        self._n_chunks = n_chunks
+        self._n_chunks, self._n_rows = n_chunks, n_rows
         if found is None:
             raise ValueError("there are no rows: the chunks are empty, or all weights are zero.")
         return found

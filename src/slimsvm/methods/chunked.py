@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -49,7 +50,7 @@ class FitsInChunks(KernelEstimator):
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit_chunks(self, reader: Reader) -> Self:
+    def fit_chunks(self, reader: Reader | list[Any] | tuple[Any, ...]) -> Self:
         """Train on rows that come in chunks, more of them than memory holds.
 
         A uniform sample of the rows (a million at most, and 256 MiB; less for the methods that choose among all pairs
@@ -58,9 +59,9 @@ class FitsInChunks(KernelEstimator):
 
         Parameters
         ----------
-        reader : callable
+        reader : callable or list
             Called without arguments once for each pass; returns an iterator of chunks, each ``(X, y)`` or
-            ``(X, y, sample_weight)``, the same ones every time.
+            ``(X, y, sample_weight)``, the same ones every time. Or a list of such chunks.
 
         Returns
         -------
@@ -78,7 +79,9 @@ class FitsInChunks(KernelEstimator):
         >>> model.n_vectors_
         20
         """
-        if not callable(reader):
+        if isinstance(reader, list | tuple):
+            reader = partial(iter, reader)
+        elif not callable(reader):
             raise TypeError(
                 "reader must be a function that returns a fresh iterator of chunks (X, y) each time it is called, got "
                 f"{type(reader).__name__}; an iterator can be gone through only once, and a fit takes several passes."

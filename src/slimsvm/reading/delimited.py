@@ -178,7 +178,10 @@ def _rows(lines: Iterable[tuple[int, str]], source: str, separator: str) -> Iter
         except StopIteration:
             return
         except csv.Error as error:
-            raise wrong(source, at, f"the line cannot be read ({error}); is a quote left open?") from None
+            why = f"({error}); is a quote left open?"
+            if "new-line" in str(error):
+                why = "because of a carriage return within it: save the file with a line feed at each line's end."
+            raise wrong(source, at, f"the line cannot be read {why}") from None
         if not row or (len(row) == 1 and not row[0].strip()):  # a blank line
             continue
         if not width:
