@@ -269,12 +269,13 @@ def hold_out(data: TrainingSet, fraction: float, rng: np.random.Generator) -> tu
     """Numbers of the rows to train on and to hold out; at least one row each, and each class in training.
 
     The rows are distinct and in an order of their own, so that the split depends on neither the order nor
-    the repetition of what the user gave.
+    the repetition of what the user gave; classes follow in the order of their first rows, whatever their names.
     """
     n = len(data.weight)
     held = np.zeros(n, dtype=bool)
-    kinds = data.Y.argmax(axis=1) if data.Y.shape[1] > 1 else (data.Y[:, 0] > 0).astype(np.intp)
-    groups = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)] if data.classify else [np.arange(n)]
+    kinds = data.Y.argmax(axis=1) if data.Y.shape[1] > 1 else np.sign(data.Y[:, 0])
+    first = np.sort(np.unique(kinds, return_index=True)[1])
+    groups = [np.flatnonzero(kinds == kinds[row]) for row in first] if data.classify else [np.arange(n)]
     for group in groups:
         size = min(len(group) - 1, round(fraction * len(group)))
         held[rng.choice(group, size=max(0, size), replace=False)] = True

@@ -6,6 +6,7 @@ from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel
@@ -113,7 +114,7 @@ class SparseProbitClassifier(ProbabilitiesMixin, KernelClassifier):
             )
             shift = 0.0
             if not result.coef.any():
-                shift = 1.0 if data.weight @ labels > 0 else -1.0
+                shift = float(np.sign(data.weight @ labels))
                 warn_empty(run.name, "predicts the heavier class", "change gamma")
             results.append((result, shift))
         return trained_on_columns(

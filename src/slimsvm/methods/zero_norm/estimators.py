@@ -161,7 +161,7 @@ class ZeroNormSVC(KernelClassifier):
             result = solve(self, np.ascontiguousarray(labels), t, c, dictionary, run)
             heavier = 0.0
             if not result.coef.any():
-                heavier = 1.0 if c @ labels > 0 else -1.0
+                heavier = float(np.sign(c @ labels))
                 warn_empty(run.name, "predicts the heavier class", f"raise C (it is {self.C:g})")
             results.append((result, heavier))
         return trained_on_columns(data, kernel, dictionary, results, run.name)
