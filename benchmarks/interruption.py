@@ -1,14 +1,16 @@
-"""Ctrl-C at random moments of every estimator's fit: the time until KeyboardInterrupt reaches the caller.
+"""Ctrl-C in every estimator's fit: the time until KeyboardInterrupt reaches the caller.
 
-    python benchmarks/interruption.py [--rows 200] [--times 20]
+    python benchmarks/interruption.py [--rows 200] [--times 20] [--large 4000 9000]
 
-Another process sends SIGINT, and says when and how much processor time the fit had had. Estimators, settings and data
-are those of tests/everyone.py. The page is benchmarks/results/interruption.md.
+At random moments of small fits another process sends SIGINT, and says when and how much processor time the fit had
+had. In large fits a timer ticks, and the longest time for which Python heard nothing is what Ctrl-C may have to wait.
+Estimators, settings and data are those of tests/everyone.py. The page is benchmarks/results/interruption.md.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -114,10 +116,75 @@ def section(rows: int, times: int) -> Iterator[str]:
     yield f"{len(waits)} interruptions; processor time at most {shares} of them, {most}.\n"
 
 
+# Settings of large fits that are no default, and are done by other routines.
+OTHERS = {
+    "LSSVC": {"kernel": "sigmoid"},
+    "RVC": {"method": "em"},
+    "RVR": {"method": "em"},
+    "SparsityControlledSVC": {"kernel": "sigmoid"},
+    "ZeroNormSVC": {"margin": 0.5},
+}
+TICK, LONGEST = 0.02, 40.0
+
+
+class TooLong(Exception):
+    """The fit has been watched for long enough."""
+
+
+def silence(model: Any, X: Any, y: Any) -> tuple[float, float]:
+    """Seconds of a fit, stopped after LONGEST of them, and the longest time in it for which Python heard nothing."""
+    start = last = time.perf_counter()
+    longest = 0.0
+
+    def heard(*_: Any) -> None:
+        nonlocal last, longest
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+        if now - start > LONGEST:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise TooLong
+
+    before = signal.signal(signal.SIGALRM, heard)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+        model.fit(X, y)
+    except TooLong:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    end = time.perf_counter()
+    return end - start, max(longest, end - last)
+
+
+def large(sizes: list[int]) -> Iterator[str]:
+    """The lines about large fits."""
+    asked: list[tuple[str, dict[str, Any]]] = [(name, {}) for name in everyone.NAMES]
+    asked += list(OTHERS.items())
+    lines = []
+    for name, options in asked:
+        line = [name + "".join(f", {key}={value!r}" for key, value in options.items())]
+        for rows in sizes:
+            X, y, _, _ = everyone.data(name, n=rows)
+            took, longest = silence(everyone.make(name, **options), X, y)
+            line += [f"{took:.1f}" if took < LONGEST else "stopped", f"{longest:.2f}"]
+        lines.append(line)
+        print(*line, flush=True)
+    yield "## Large fits\n"
+    yield (
+        f"Seconds of a fit, which is stopped after {LONGEST:.0f}, and the most of them for which Ctrl-C would not have "
+        "been heard.\n"
+    )
+    columns = [text for rows in sizes for text in (f"{rows:,} rows", "unheard")]
+    yield from table(["estimator", *columns], lines)
+
+
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--large", type=int, nargs="*", default=[4000, 9000])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    write_page(RESULTS / "interruption.md", list(section(given.rows, given.times)))
+    lines = list(section(given.rows, given.times))
+    write_page(RESULTS / "interruption.md", lines + (list(large(given.large)) if given.large else []))

@@ -64,7 +64,7 @@ class ScaledHinge {
   }
 
   void run() {
-    take_columns();
+    if (!take_columns()) return;
     sum_rows();
     measure();
     const bool thin = job_.k <= few_features;
@@ -110,8 +110,11 @@ class ScaledHinge {
  private:
   const double* row(Index i) const { return Z_ + i * stride_; }
 
-  void take_columns() {
+  // False if it was stopped: a large copy into new memory takes a second.
+  bool take_columns() {
+    for (Index j = 0; j < stride_; ++j) w_[j] = 0.0;
     for (Index i = 0; i < n_; ++i) {
+      if (poll_(stride_)) return false;
       const double* from = job_.B + i * job_.m;
       double* to = Z_ + i * stride_;
       const double sign = job_.sign[i];
@@ -123,6 +126,7 @@ class ScaledHinge {
       squares_[i] = dot(to, to, stride_);
       job_.x[i] = clipped(job_.x[i], job_.upper[i]);
     }
+    return true;
   }
 
   // w = Z'x

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +44,65 @@ def interrupted(action: Callable[[], Any], seconds: float) -> tuple[float, bool]
     signal.signal(signal.SIGPROF, before)
     gc.callbacks[:] = callbacks
     return went_on, struck
+
+
+# The code of a call, and the name of the function in C that it calls there, if that is the event.
+Point = tuple[Any, str | None]
+
+
+def _point(frame: Any, event: str, argument: Any) -> Point | None:
+    if event == "call":
+        return frame.f_code, None
+    return (frame.f_code, getattr(argument, "__name__", "?")) if event == "c_call" else None
+
+
+def points(action: Callable[[], Any]) -> Counter[Point]:
+    """All places where Python may hear of Ctrl-C, and how often an action comes by."""
+    seen: Counter[Point] = Counter()
+
+    def record(frame: Any, event: str, argument: Any) -> None:
+        if (point := _point(frame, event, argument)) is not None:
+            seen[point] += 1
+
+    sys.setprofile(record)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def interrupted_at(action: Callable[[], Any], point: Point, arrival: int) -> str:
+    """Run with Ctrl-C at an arrival at a point: "interrupted", "never there", or "dropped" by Python itself.
+
+    Python drops what is raised while it collects an object or closes a generator, and says so to its hook.
+    """
+    left, dropped = arrival, []
+
+    def strike(frame: Any, event: str, argument: Any) -> None:
+        nonlocal left
+        if left and _point(frame, event, argument) == point:
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped.append
+    try:
+        sys.setprofile(strike)
+        try:
+            action()
+        finally:
+            sys.setprofile(None)
+    except KeyboardInterrupt:
+        return "interrupted"
+    finally:
+        sys.unraisablehook = hook
+    if left:
+        return "never there"
+    assert any(issubclass(found.exc_type, KeyboardInterrupt) for found in dropped), (
+        f"Ctrl-C is lost at {point}"
+    )
+    return "dropped"
 
 
 def processor_seconds(action: Callable[[], Any]) -> float:

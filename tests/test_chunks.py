@@ -321,7 +321,10 @@ def test_readers_that_fail_or_change():
     ("later", "words"),
     [
         ((0, 1000, 3000), "3 chunks of 3000 rows in the first pass and 2 chunks of 3000 rows in this one"),
-        ((0, 1000, 2000, 2999), "3 chunks of 3000 rows in the first pass and 3 chunks of 2999 rows in this one"),
+        (
+            (0, 1000, 2000, 2999),
+            "3 chunks of 3000 rows in the first pass and 3 chunks of 2999 rows in this one",
+        ),
     ],
 )
 def test_a_reader_must_give_the_same_chunks_each_time(later, words, many, monkeypatch):

@@ -23,6 +23,10 @@ from profiles import HARD, hard
 from slimsvm import atomic, linalg, reduce, vector_path
 from slimsvm.chunks.sample import Size
 from slimsvm.datasets import make_banana
+from slimsvm.methods.relevance import expectation_maximisation
+from slimsvm.methods.zero_norm import smo
+from slimsvm.solvers import one_norm_margin
+from test_linalg import definite
 
 TIMES, ROWS = (20, 300) if HARD else (1, 60)
 INTERRUPTED = 130
@@ -230,56 +234,6 @@ def test_the_command_line(method, tmp_path):
 # Bounded calls of LAPACK
 
 
-def definite(n):
-    rng = np.random.default_rng(0)
-    Z = rng.standard_normal((n, n + 5))
-    return Z @ Z.T / n + np.eye(n)
-
-
-@pytest.mark.parametrize("n", [1, 6, 7, 8, 21, 50])
-def test_panels_have_the_factor_of_the_whole(n, monkeypatch):
-    A = definite(n)
-    wanted = linalg.cholesky_factor(A)
-    monkeypatch.setattr(linalg, "WHOLE_ROWS", 0)
-    monkeypatch.setattr(linalg, "PANEL_COLUMNS", 7)
-    monkeypatch.setattr(linalg, "CALL_PRODUCTS", 1.0)
-    before = A.copy()
-    for order in "CF":
-        np.testing.assert_allclose(
-            linalg.cholesky_factor(np.array(A, order=order)), wanted, rtol=1e-12, atol=1e-14
-        )
-        found, shift = linalg.jittered_cholesky(np.array(A, order=order), overwrite=True)
-        np.testing.assert_allclose(np.tril(found), wanted, rtol=1e-12, atol=1e-14)
-        np.testing.assert_array_equal(np.triu(found, 1), np.triu(A, 1))  # what is above the diagonal stays
-        assert shift == 0.0
-    np.testing.assert_array_equal(A, before)
-    np.testing.assert_allclose(linalg.inverse_of_factored(wanted), np.linalg.inv(A), rtol=1e-9, atol=1e-12)
-
-
-def test_a_copy_in_blocks_is_a_copy(monkeypatch):
-    monkeypatch.setattr(linalg, "COPIED_ENTRIES", 20)
-    A = np.random.default_rng(0).standard_normal((13, 9))
-    for columns_first in (False, True):
-        found = linalg.copied(A, columns_first=columns_first)
-        np.testing.assert_array_equal(found, A)
-        assert found.flags.f_contiguous == columns_first
-        assert not np.shares_memory(found, A)
-
-
-def test_panels_of_an_indefinite_matrix(monkeypatch):
-    A = definite(30)
-    A[20, 20] = -1.0
-    monkeypatch.setattr(linalg, "WHOLE_ROWS", 0)
-    monkeypatch.setattr(linalg, "PANEL_COLUMNS", 7)
-    assert linalg.definite_factor(A) is None
-    rank_one = np.ones((30, 30))
-    for overwrite in (False, True):
-        L, shift = linalg.jittered_cholesky(rank_one.copy(), overwrite=overwrite)
-        L = np.tril(L)
-        assert 0 < shift < 1e-9
-        np.testing.assert_allclose(L @ L.T, rank_one + shift * np.eye(30), atol=1e-12)
-
-
 def test_a_large_factorisation_makes_no_long_call(monkeypatch):
     """Each call of BLAS and LAPACK has a share of the work that does not grow with the matrix."""
     monkeypatch.setattr(linalg, "WHOLE_ROWS", 200)
@@ -296,6 +250,49 @@ def test_a_large_factorisation_makes_no_long_call(monkeypatch):
     linalg.cholesky_factor(definite(600))
     assert max(sizes) == 32
     assert sum(sizes) == 600
+
+
+@pytest.mark.parametrize(
+    ("name", "solver"),
+    [
+        ("SparsityControlledSVC", one_norm_margin),
+        ("SparseProbitClassifier", expectation_maximisation),
+        ("ZeroNormSVC", smo),
+    ],
+)
+def test_a_fit_asks_for_large_products_in_blocks(name, solver, monkeypatch):
+    """No call of BLAS has more than a share of the work of n^3, and the fit is the one it was."""
+    X, y, _, T = data(name, n=80)
+    options = {"solver": "smo"} if solver is smo else {}
+    wanted = make(name).set_params(**options).fit(X, y).decision_function(T)
+    asked = []
+    real = linalg.lower_gram
+
+    def recorded(A, weight=None):
+        asked.append(A.shape)
+        return real(A, weight)
+
+    monkeypatch.setattr(linalg, "WHOLE_PRODUCTS", 0.0)
+    monkeypatch.setattr(linalg, "PANEL_COLUMNS", 16)
+    monkeypatch.setattr(linalg, "lower_gram", recorded)
+    for module in (solver, smo):
+        if hasattr(module, "lower_gram"):
+            monkeypatch.setattr(module, "lower_gram", recorded)
+    found = make(name).set_params(**options).fit(X, y).decision_function(T)
+    assert max(m * k for m, k in asked) >= 60 * 60
+    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+
+
+@hard
+@pytest.mark.parametrize("name", ["SparseProbitClassifier", "SparsityControlledSVC"])
+def test_ctrl_c_within_large_products(name):
+    X = np.random.default_rng(0).standard_normal((6000, 3))
+    model = getattr(slimsvm, name)()
+    for seconds in (4.0, 7.0):
+        went_on, struck = interrupted(lambda: model.fit(X, X[:, 0] > 0), seconds)
+        assert struck
+        assert went_on < SOON
+        assert not hasattr(model, "expansion_")
 
 
 @hard

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .errors import warn_user
 from .kernels import Kernel, Precomputed, is_positive_definite
 from .limits import DENSE_LIMIT_BYTES, FEW_VECTORS, check_memory
+from .linalg import columns_of, copied
 from .losses import Loss
 from .rows import Array, Rows, cast, distinct_rows
 from .words import count
@@ -307,14 +308,18 @@ class Dictionary:
     @cached_property
     def columns(self) -> Array:  # (n, 1 + m)
         """All columns, the constant first."""
-        return np.column_stack([np.ones(len(self.K)), self.K])
+        n, m = self.K.shape
+        out = np.empty((n, 1 + m))
+        out[:, 0] = 1.0
+        copied(self.K, into=out[:, 1:])
+        return out
 
     @property
     def kernel(self) -> Array:  # (1 + m, 1 + m)
         """Kernel values of the columns' rows with each other, zero for the constant."""
         m = len(self.rows)
         inner = np.zeros((1 + m, 1 + m))
-        inner[1:, 1:] = self.K[self.rows]
+        copied(self.K if m == len(self.K) else self.K[self.rows], into=inner[1:, 1:])
         return inner
 
 
@@ -322,4 +327,4 @@ def make_dictionary(gram: KernelGram, *, distinct: bool = False) -> Dictionary:
     """All columns of the kernel matrix, equal rows once; `distinct` if it is known that there are none."""
     K = gram.dense
     rows = np.arange(gram.n) if distinct else distinct_rows(gram.X)[0]
-    return Dictionary(K if distinct else K[:, rows], rows)
+    return Dictionary(K if distinct else columns_of(K, rows), rows)

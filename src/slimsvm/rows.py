@@ -279,6 +279,23 @@ def _row_bytes(X: Rows, rows: Array) -> list[bytes]:
     ]  # -0.0 and 0.0 are one value
 
 
+def row_codes(Y: Array) -> Array:  # (n,)
+    """Numbers of the rows of Y, equal for equal rows, in the order of the rows' values.
+
+    `numpy.unique` by rows compares them as records, in Python: it would make a TypeError of Ctrl-C.
+
+    Examples
+    --------
+    >>> row_codes(np.array([[2.0, 1.0], [0.0, 5.0], [2.0, 0.0], [0.0, 5.0]])).tolist()
+    [2, 0, 1, 0]
+    """
+    order = np.lexsort(Y.T[::-1])
+    ordered = Y[order]
+    codes = np.zeros(len(Y), dtype=np.intp)
+    codes[order[1:]] = np.cumsum((ordered[1:] != ordered[:-1]).any(axis=1))
+    return codes
+
+
 def distinct_rows(X: Rows) -> tuple[Array, Array]:
     """Find the distinct rows of X.
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import DataFormatError
-from ..rows import Array, Rows, cast, distinct_rows
+from ..rows import Array, Rows, cast, distinct_rows, row_codes
 from .blocks import Block
 from .passes import Passes
 
@@ -78,7 +78,7 @@ class Sample:
     def merged(self) -> Sample:
         """Equal rows with equal targets as one."""
         first, group = distinct_rows(self.X)
-        codes = np.unique(self.y, axis=0 if self.y.ndim > 1 else None, return_inverse=True)[1].ravel()
+        codes = row_codes(self.y) if self.y.ndim > 1 else np.unique(self.y, return_inverse=True)[1]
         kinds = group * (codes.max(initial=0) + 1) + codes
         _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
         numbers = np.full(len(first), np.iinfo(np.int64).max)

@@ -35,7 +35,7 @@ from ..kernels import (
 from ..limits import check_width
 from ..problem import check_finite
 from ..readout import Readout, ValueReadout, label_readout
-from ..rows import Array, as_rows, sound
+from ..rows import Array, as_rows, row_codes, sound
 from ..threads import n_threads, one_blas_thread
 from ..training import WEIGHTS_BETWEEN, Trained, TrainingSet, check_weights, class_weights, part_of_rows
 from ..words import count
@@ -364,7 +364,7 @@ class KernelRegressor(_FitsMixin, PredictsMixin, RegressorMixin, KernelEstimator
             Y=Y,
             weight=weight[rows],
             rows=rows,
-            codes=np.unique(Y, axis=0, return_inverse=True)[1].ravel(),
+            codes=row_codes(Y),
             precomputed=self._is_precomputed,
         )
         return data, y.ndim == 1

@@ -10,9 +10,9 @@ matrix product for many steps.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
-from ..linalg import jittered_cholesky
+from ..linalg import jittered_cholesky, lower_inverse
 from ..rows import Array
 
 # Downdates held back before the matrix is brought up to date: enough for the product to run at full speed, few
@@ -144,7 +144,7 @@ class DowndatedInverse:
 def _inverse(K: Array, ridge: float) -> tuple[Array, float]:
     """Lower triangle of (K + ridge I)^-1 in Fortran order, and the ridge used; overwrites K."""
     factor, shift = jittered_cholesky(K, ridge, overwrite=True)
-    return lapack.dpotri(factor, lower=1, overwrite_c=1)[0], shift
+    return lower_inverse(factor), shift
 
 
 def _column(lower: Array, i: int) -> Array:  # (m,)

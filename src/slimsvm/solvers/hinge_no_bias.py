@@ -26,10 +26,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
 from .. import _core
-from ..linalg import cholesky_factor
+from ..linalg import cholesky_factor, columns_of, copied, lower_gram, scaled
 from ..problem import Status
 from ..rows import Array
 
@@ -73,15 +73,15 @@ class _Newton:
     def __init__(self, B: Array) -> None:
         n, m = B.shape
         self.BT = np.asfortranarray(B.T)  # (m, n); its transpose is C-contiguous
-        self.G = blas.dsyrk(1.0, self.BT, trans=1, lower=1) if n <= m else None  # B B'
+        self.G = lower_gram(self.BT.T) if n <= m else None  # B B'
 
     def prepare(self, omega: Array) -> None:
         self.omega = omega
         if self.G is not None:
-            M = self.G.copy(order="F")
+            M = copied(self.G, columns_first=True)
             np.einsum("ii->i", M)[:] += 1.0 / omega
         else:
-            M = blas.dsyrk(1.0, self.BT * np.sqrt(omega), lower=1)  # B' omega B
+            M = lower_gram(self.BT, omega)  # B' omega B
             np.einsum("ii->i", M)[:] += 1.0
         self.L = cholesky_factor(M)
 
@@ -145,7 +145,7 @@ def solve_hinge_through_origin(
     w, beta, cycles, gap = _core.scaled_hinge(B, sign, columns, scale, t, c, start, tol, MAX_CYCLES)
     if gap <= tol:
         return HingeSolution(w, beta, gap, cycles, Status.OPTIMAL)
-    return solve_interior_point_hinge(sign[:, None] * take_columns(B, columns) * scale, t, c, tol=tol)
+    return solve_interior_point_hinge(scaled(take_columns(B, columns), sign, scale), t, c, tol=tol)
 
 
 def take_columns(B: Array, columns: Array) -> Array:  # (n, k)
@@ -157,7 +157,7 @@ def take_columns(B: Array, columns: Array) -> Array:  # (n, k)
     array([[1., 2.]])
     """
     ones = columns == B.shape[1]
-    taken = B[:, np.where(ones, 0, columns)]
+    taken = columns_of(B, np.where(ones, 0, columns))
     taken[:, ones] = 1.0
     return taken
 

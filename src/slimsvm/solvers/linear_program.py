@@ -27,6 +27,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from .. import _core
+from ..linalg import scaled
 from ..problem import Status
 from ..progress import tell
 from ..rows import Array
@@ -112,7 +113,8 @@ def solve_one_norm(
     >>> solve_one_norm(B, np.ones(2), np.full(2, 10.0), np.ones(2)).alpha.round(4)
     array([1., 0.])
     """
-    columns = B / penalty  # unit penalties: alpha in units of 1 / penalty
+    # unit penalties: alpha in units of 1 / penalty
+    columns = B if (penalty == 1.0).all() else scaled(B, None, 1.0 / penalty)
     solution = _by_simplex(columns, t, c, free, tol, max_iter)
     if solution.status is Status.STALLED:
         by_highs = _by_programs(columns, t, c, free, tol, max_iter)

@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 
-from ..linalg import cholesky_factor
+from ..linalg import cholesky_factor, lower_gram
 from ..problem import Status
 from ..progress import tell
 from ..rows import Array
@@ -154,8 +154,8 @@ def solve_one_norm_margin(
         theta = u / lower + v / upper
         s_beta, xi_eta = s / beta, xi / eta
         omega = 1.0 / (s_beta + xi_eta)
-        M = blas.dsyrk(1.0, B.T * np.sqrt(omega), lower=1)
-        M += P
+        M = lower_gram(B.T, omega)
+        M += P.T  # symmetric, and in the order of M
         np.einsum("ii->i", M)[:] += 1.0 / theta
         L = cholesky_factor(M)
         B_omega_q = B.T @ (omega * q)

@@ -32,6 +32,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from ..kernels import Kernel
+from ..linalg import columns_of
 from ..problem import Dictionary
 from ..progress import tell
 from ..rows import Array
@@ -190,7 +191,8 @@ def _away_from_zero(coef: Array, floor: float) -> Array:
 
 def without_effect(B: Array, columns: Array, coef: Array) -> bool:
     """Whether these coefficients of the columns of B move no output any more."""
-    return bool(np.abs(B[:, columns] @ coef).max() < VANISHED)
+    left = B if len(columns) == B.shape[1] else columns_of(B, columns)
+    return bool(np.abs(left @ coef).max() < VANISHED)
 
 
 def trained_on_columns(

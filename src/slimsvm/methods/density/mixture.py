@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas
 
-from ...linalg import cholesky_factor
+from ...linalg import cholesky_factor, lower_gram, scaled
 from ...rows import Array
 
 # Share of the way to the boundary that a step may go.
@@ -69,7 +68,7 @@ def solve_mixture(K: Array, s: Array, ridge: Array, *, tol: float = 1e-6) -> tup
         if gap <= tol:
             break
         mu = CENTRING * float(alpha @ slack) / m
-        H = blas.dsyrk(1.0, K.T * (np.sqrt(share) / p), lower=1)
+        H = lower_gram(scaled(K, np.sqrt(share) / p, None).T)
         np.einsum("ii->i", H)[:] += r + slack / alpha
         L = cholesky_factor(H)
         right = np.column_stack([mu / alpha - gradient, np.ones(m)])

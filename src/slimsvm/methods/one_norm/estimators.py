@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ...kernels import Kernel, is_positive_definite
+from ...linalg import gram, scaled
 from ...problem import Dictionary, Solution, Status, make_dictionary
 from ...rows import Array
 from ...solvers.hinge_no_bias import MAX_ITERATIONS
@@ -133,7 +134,7 @@ class LPSVC(KernelClassifier):
         c = self.C * data.weight
 
         def solve(labels: Array) -> Any:
-            B = labels[:, None] * dictionary.K
+            B = scaled(dictionary.K, labels, None)
             return solve_one_norm(
                 B, np.ones(len(B)), c, np.ones(B.shape[1]), free=labels, tol=self.tol, max_iter=self.max_iter
             )
@@ -244,13 +245,13 @@ class SparsityControlledSVC(KernelClassifier):
         P = dictionary.kernel[1:, 1:]
         if not is_positive_definite(kernel):
             values, vectors = np.linalg.eigh(0.5 * (P + P.T))
-            P = (vectors * np.maximum(values, 0.0)) @ vectors.T
+            P = gram(scaled(vectors, None, np.sqrt(np.maximum(values, 0.0))))
         c = self.C * data.weight
         t = np.ones(len(c))
         max_iter = MAX_ITERATIONS if self.max_iter is None else self.max_iter
 
         def solve(labels: Array) -> Any:
-            B = labels[:, None] * dictionary.K
+            B = scaled(dictionary.K, labels, None)
             return solve_one_norm_margin(P, B, t, c, self.D, labels, tol=self.tol, max_iter=max_iter)
 
         solutions = [solve(labels) for labels in data.Y.T]

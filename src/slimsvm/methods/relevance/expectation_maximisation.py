@@ -17,7 +17,15 @@ import numpy as np
 from scipy import linalg
 from scipy.special import erfcx, expit
 
-from ...linalg import cholesky_factor, inverse_of_factored
+from ...linalg import (
+    cholesky_factor,
+    column_squares,
+    columns_of,
+    gram,
+    inverse_of_factored,
+    lower_gram,
+    scaled,
+)
 from ...progress import tell
 from ...rows import Array
 from ...solvers.reweighted import Round
@@ -73,8 +81,9 @@ def fit_em(
     """
     columns = np.arange(source.n_columns)
     Phi = source.take(columns)
-    size = weight @ np.square(Phi)
-    columns, Phi, size = columns[size > 0], Phi[:, size > 0], size[size > 0]
+    size = column_squares(Phi, weight)
+    if not (size > 0).all():
+        columns, Phi, size = columns[size > 0], columns_of(Phi, np.flatnonzero(size > 0)), size[size > 0]
     starts = [np.full(len(columns), float(size.mean()))]
     if size.max(initial=0.0) > SAME_SIZE * size.min(initial=np.inf):
         starts.append(size)
@@ -146,7 +155,7 @@ def _from_start(
 
 def _covariance(Phi: Array, b: Array, precision: Array) -> tuple[Array, float]:
     """Posterior covariance (m, m) of the weights, and the logarithm of its determinant."""
-    H = (Phi.T * b) @ Phi
+    H = lower_gram(Phi.T, b)
     np.einsum("ii->i", H)[:] += precision
     L = cholesky_factor(H)
     return inverse_of_factored(L), -2.0 * float(np.log(np.diagonal(L)).sum())
@@ -166,7 +175,7 @@ def _finished(
         )
         mean = scale * linalg.solve_triangular(R, Q[: len(y)].T @ (root * y), check_finite=False)
         half = scale[:, None] * linalg.solve_triangular(R, np.eye(len(scale)), check_finite=False)
-        covariance = half @ half.T
+        covariance = gram(half)
         log_determinant = 2.0 * float(np.log(scale / np.abs(np.diagonal(R))).sum())
         error = float(weight @ np.square(y - Phi @ mean))
         fit = 0.5 * (float(weight.sum()) * np.log(beta / (2.0 * np.pi)) - beta * error)
@@ -196,11 +205,12 @@ def probit_round(A: Array, y: Array, weight: Array) -> Round:
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         nonlocal f, first
-        features = root[:, None] * A[:, columns] * np.abs(previous)
+        taken = A if len(columns) == A.shape[1] else columns_of(A, columns)
+        features = scaled(taken, root, np.abs(previous))
         n, m = features.shape
-        gram = features.T @ features if m <= n else features @ features.T
-        np.einsum("ii->i", gram)[:] += 1.0
-        L = cholesky_factor(gram)
+        inner = lower_gram(features.T if m <= n else features)
+        np.einsum("ii->i", inner)[:] += 1.0
+        L = cholesky_factor(inner)
         coef = np.zeros(m)
         # the first round, whose weights are one, is solved to the end: the prior should not shrink
         # coefficients that have not yet been found
@@ -214,7 +224,7 @@ def probit_round(A: Array, y: Array, weight: Array) -> Round:
             else:
                 w = features.T @ linalg.cho_solve((L, True), target, check_finite=False)
             coef = np.abs(previous) * w
-            f = A[:, columns] @ coef
+            f = taken @ coef
         first = False
         return coef, 0.0
 

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from ...linalg import cholesky_factor
+from ...linalg import cholesky_factor, lower_gram
 from ...progress import tell
 from ...rows import Array
 from .sparse_bayes import CandidateColumns, GrowingModel, SparseBayes
@@ -197,7 +197,7 @@ def posterior_mode(
     for _ in range(max_iter):
         slope = weight * y * expit(-y * f)
         curvature = weight * expit(f) * expit(-f)
-        H = (Phi.T * curvature) @ Phi
+        H = lower_gram(Phi.T, curvature)
         np.einsum("ii->i", H)[:] += precision
         gradient = Phi.T @ slope - precision * w
         step = linalg.cho_solve((cholesky_factor(H), True), gradient, check_finite=False)

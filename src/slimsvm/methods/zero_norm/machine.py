@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from ...linalg import scaled, twice
 from ...problem import Dictionary
 from ...rows import Array
 from ...solvers.linear_program import LinearProgramSolution, solve_infinity_norm, solve_one_norm
@@ -88,13 +89,13 @@ def _solve(model: Any, sign: Array, t: Array, c: Array, dictionary: Dictionary, 
         "report": run.say,
     }
     one_norm = model.p == 1 and not as_published  # convex, and solved as what it is: rounds need hundreds
-    twice = len(sign) > len(dictionary.K)
+    two_sides = len(sign) > len(dictionary.K)
     if model.variant == "quadratic" and model.margin == 0 and model.p < np.inf and not one_norm:
-        K = np.vstack([dictionary.K, dictionary.K]) if twice else dictionary.K
+        K = twice(dictionary.K) if two_sides else dictionary.K
         one_round = quadratic_round(K, t, c, model.p, sign=sign, with_constant=True, by_smo=by_smo)
         return reweighted(size, one_round, **options)
     A = dictionary.columns
-    B = sign[:, None] * (np.vstack([A, A]) if twice else A)
+    B = scaled(twice(A) if two_sides else A, sign, None)
     if one_norm and model.margin > 0:
         P = model.margin * dictionary.kernel
         factor_of_margin(

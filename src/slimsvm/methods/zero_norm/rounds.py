@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ...linalg import definite_factor
+from ...linalg import behind_factor, columns_of, definite_factor, scaled
 from ...rows import Array
 from ...solvers.hinge_no_bias import HingeSolution, solve_hinge_through_origin, take_columns
 from ...solvers.linear_program import solve_one_norm
@@ -69,11 +69,8 @@ def quadratic_round(
             if np.abs(outputs).max() < VANISHED:
                 alpha = np.zeros_like(alpha)
         if by_smo:
-            Z = (
-                take_columns(B, numbers[columns])
-                if sign is None
-                else sign[:, None] * take_columns(B, numbers[columns])
-            )
+            Z = take_columns(B, numbers[columns])
+            Z = Z if sign is None else scaled(Z, sign, None)
             return alpha, _gap_of_smo(solution, Z @ alpha, previous / scale, Z @ previous, t, c)
         return alpha, solution.gap
 
@@ -104,14 +101,14 @@ def mixed_round(
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         scale = np.abs(previous) ** (1.0 - 0.5 * p)
-        P = margin * K[np.ix_(columns, columns)] * np.multiply.outer(scale, scale)
+        P = scaled(columns_of(K, columns, rows=columns), margin * scale, scale)
         np.einsum("ii->i", P)[:] += 1.0
         R = factor_of_margin(P)
-        features = linalg.solve_triangular(R, (B[:, columns] * scale).T, lower=True, check_finite=False).T
+        features = behind_factor(R, scaled(columns_of(B, columns), None, scale))
         if by_smo:
             solution = solve_hinge_by_smo(features, t, c)
         else:
-            solution = solve_hinge_through_origin(np.ascontiguousarray(features), t, c, tol=INNER_TOLERANCE)
+            solution = solve_hinge_through_origin(features, t, c, tol=INNER_TOLERANCE)
         inner = linalg.solve_triangular(R, solution.w, lower=True, trans=1, check_finite=False)
         if by_smo:
             old = R.T @ (previous / scale)
@@ -140,7 +137,7 @@ def linear_round(B: Array, t: Array, c: Array, p: float = 0.0) -> Round:
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         penalty = np.abs(previous) ** (p - 1.0)
-        solution = solve_one_norm(B[:, columns], t, c, penalty, tol=INNER_TOLERANCE)
+        solution = solve_one_norm(columns_of(B, columns), t, c, penalty, tol=INNER_TOLERANCE)
         return solution.alpha, solution.gap
 
     return solve
@@ -151,7 +148,9 @@ def multiplicative_round(B: Array, t: Array, c: Array) -> Round:
 
     def solve(columns: Array, previous: Array) -> tuple[Array, float]:
         penalty = np.ones(len(columns))
-        solution = solve_one_norm(B[:, columns] * previous, t, c, penalty, tol=INNER_TOLERANCE)
+        solution = solve_one_norm(
+            scaled(columns_of(B, columns), None, previous), t, c, penalty, tol=INNER_TOLERANCE
+        )
         return previous * solution.alpha, solution.gap
 
     return solve

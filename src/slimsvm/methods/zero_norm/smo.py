@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...limits import DENSE_LIMIT_BYTES, check_memory
+from ...linalg import gram, scaled
 from ...problem import Status
 from ...rows import Array
 from ...solvers.hinge_no_bias import HingeSolution, take_columns
@@ -66,9 +67,8 @@ def solve_hinge_by_smo(
         limit=DENSE_LIMIT_BYTES,
     )
     Z = B if columns is None else take_columns(B, columns)
-    Z = Z if scale is None else Z * scale
-    Z = Z if sign is None else sign[:, None] * Z
-    H = Z @ Z.T
+    Z = Z if scale is None and sign is None else scaled(Z, sign, scale)
+    H = gram(Z)
     curvature = H.diagonal().copy()
     beta = np.zeros(n) if start is None else np.clip(start, 0.0, c)
     empty = curvature == 0.0  # such a row has the output zero whatever the coefficients are
