@@ -46,14 +46,15 @@ def interrupted(action: Callable[[], Any], seconds: float) -> tuple[float, bool]
     return went_on, struck
 
 
-# The code of a call, and the name of the function in C that it calls there, if that is the event.
+# The code that begins there, or that goes on after a function in C of this name: Python hears of signals then, and not
+# before a function in C begins, such as the one that gives a lock back.
 Point = tuple[Any, str | None]
 
 
 def _point(frame: Any, event: str, argument: Any) -> Point | None:
     if event == "call":
         return frame.f_code, None
-    return (frame.f_code, getattr(argument, "__name__", "?")) if event == "c_call" else None
+    return (frame.f_code, getattr(argument, "__name__", "?")) if event == "c_return" else None
 
 
 def points(action: Callable[[], Any]) -> Counter[Point]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import threading
 from collections import Counter
 
 import numpy as np
@@ -16,11 +17,24 @@ from interruptions import blas_limits, interrupted_at, points
 from profiles import HARD
 from slimsvm import reduce, vector_path
 from slimsvm.datasets import make_banana
+from slimsvm.threads import one_blas_thread
 
 # Of the five hundred to a thousand places of a fit.
 MOST = 10_000 if HARD else 50
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(autouse=True)
+def no_lock_stays_held():
+    """Another thread can set the limits of BLAS after all this."""
+    yield
+    other = threading.Thread(
+        target=lambda: one_blas_thread().__enter__().__exit__(None, None, None), daemon=True
+    )
+    other.start()
+    other.join(10.0)
+    assert not other.is_alive()
 
 
 def each_point(action):
