@@ -29,9 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 def no_lock_stays_held():
     """Another thread can set the limits of BLAS after all this."""
     yield
-    other = threading.Thread(
-        target=lambda: one_blas_thread().__enter__().__exit__(None, None, None), daemon=True
-    )
+    other = threading.Thread(target=one_blas_thread()(lambda: None), daemon=True)
     other.start()
     other.join(10.0)
     assert not other.is_alive()
