@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from threadpoolctl import ThreadpoolController
 
@@ -88,6 +89,7 @@ def interrupted_at(action: Callable[[], Any], point: Point, arrival: int) -> str
                 raise KeyboardInterrupt
 
     hook, sys.unraisablehook = sys.unraisablehook, dropped.append
+    settings = sklearn.get_config()  # Ctrl-C may strike scikit-learn where it puts its own settings back
     try:
         sys.setprofile(strike)
         try:
@@ -98,6 +100,7 @@ def interrupted_at(action: Callable[[], Any], point: Point, arrival: int) -> str
         return "interrupted"
     finally:
         sys.unraisablehook = hook
+        sklearn.set_config(**settings)
     if left:
         return "never there"
     assert any(issubclass(found.exc_type, KeyboardInterrupt) for found in dropped), (
