@@ -134,3 +134,8 @@ def test_a_run_goes_on_where_it_was_and_writes_what_it_found(tmp_path, monkeypat
     assert "| all | 4 | 2 | 1 | 1 |" in page.read_text()
     assert "- case 5 is wrong" in page.read_text()
     assert "1 of 4 failed" in capsys.readouterr().out
+
+
+def test_steps_towards_a_mode_that_are_no_numbers_end_the_search_for_it():
+    # weights of 9e29 of the 1e30 there may be, and sentinels
+    assert random_cases.attack(814686) == random_cases.Found("fitted")
