@@ -175,13 +175,9 @@ def test_a_projection_survives_few_bits(banana):
     # 78 vectors with narrow kernels are best before rounding, and no better than guessing after it
     X, _, y, _ = banana
     T, t = make_banana(4000, random_state=1)
-    scores = [
-        CompactSVC(metric="linear", number="int4", max_bytes=400, random_state=seed).fit(X, y).score(T, t)
-        for seed in range(1, 9 if HARD else 3)
-    ]
-    # of twelve seeds the mean is 0.870 and the deviation 0.020; a seed ends at another model on another processor
-    assert np.mean(scores) > 0.85
-    assert min(scores) > 0.8
+    for seed in range(1, 5 if HARD else 3):
+        model = CompactSVC(metric="linear", number="int4", max_bytes=400, random_state=seed).fit(X, y)
+        assert model.score(T, t) > 0.84
 
 
 def test_two_spirals_are_separated_by_sixty_vectors():

@@ -203,9 +203,7 @@ def posterior_mode(
         step = linalg.cho_solve((cholesky_factor(H), True), gradient, check_finite=False)
         promise = float(gradient @ step)
         lost = np.finfo(np.float64).eps * abs(current)  # of heavy rows: less than this is rounding
-        if not np.isfinite(
-            step
-        ).all():  # of weights near the largest there may be: no step is left of rounding
+        if not np.isfinite(step).all():  # weights near the largest there may be leave none
             break
         length, f_step = 1.0, Phi @ step
         while length > 1e-8:
