@@ -214,19 +214,6 @@ def column_squares(A: Array, weight: Array) -> Array:  # (m,)
     return total
 
 
-def solve_in_blocks(L: Array, right: Array) -> Array:
-    """(L L')^-1 times a right-hand side of any number of columns; Ctrl-C is heard between blocks of them."""
-    width = max(1, int(CALL_PRODUCTS / max(1, len(L)) ** 2))
-    if right.ndim == 1 or right.shape[1] <= width:
-        solved: Array = cho_solve((L, True), right, check_finite=False)
-        return solved
-    out = np.empty(right.shape, order="F")
-    for begin in range(0, right.shape[1], width):
-        part = slice(begin, begin + width)
-        out[:, part] = cho_solve((L, True), right[:, part], check_finite=False)
-    return out
-
-
 def behind_factor(L: Array, rows: Array) -> Array:  # (n, m)
     """Rows times L'^-1: their products are those of the rows with (L L')^-1 between; in blocks of rows."""
     out = np.empty(rows.shape)
@@ -238,7 +225,7 @@ def behind_factor(L: Array, rows: Array) -> Array:  # (n, m)
 
 
 def inverse_of_factored(L: Array) -> Array:  # (n, n)
-    """(L L')^-1, in blocks of columns as `solve_in_blocks` takes them."""
+    """(L L')^-1; Ctrl-C is heard between blocks of its columns."""
     n = len(L)
     width = max(1, int(CALL_PRODUCTS / max(1, n) ** 2))
     out = np.empty((n, n), order="F")
